@@ -1,0 +1,8 @@
+//! What the catalog must answer: printed examples of the providers, refusals, and properties.
+
+#![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+mod examples;
+mod files;
+mod properties;
+mod shipped;

@@ -1,0 +1,14 @@
+//! TOML texts in, typed values or one plain sentence out.
+//!
+//! Every file that a person writes (provider rules, holiday sets, settings) is read through [`read`],
+//! so that a mistake is always answered the same way: file, line, field, what is wrong and what was
+//! probably meant. It leaves finding and opening files to its callers.
+
+mod fault;
+mod nearest;
+mod read;
+
+pub use fault::Fault;
+pub use nearest::nearest;
+pub use read::read;
+pub use toml::Spanned;

@@ -1,0 +1,26 @@
+//! The "did you mean" of every message.
+
+/// The known word that `word` was probably meant to be, if one is near enough to be worth saying.
+///
+/// Near enough: a Jaro-Winkler similarity of at least 0.8, the usual bound for suggestions.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
+        .filter(|(similarity, _)| *similarity >= 0.8)
+        .max_by(|(left, _), (right, _)| left.total_cmp(right))
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    /// Protects the suggestion itself: a typo finds its word, a stranger finds none.
+    #[test]
+    fn finds_a_typo_and_nothing_for_a_stranger() {
+        let known = ["window_s", "counts", "name"];
+        assert_eq!(nearest("windows_s", known), Some("window_s"));
+        assert_eq!(nearest("colour", known), None);
+    }
+}
