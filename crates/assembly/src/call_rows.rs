@@ -1,0 +1,237 @@
+//! Rows of operations, requests and tools.
+//!
+//! A row says what its spans told and no more: of a request that was only counted, that it was made;
+//! of a client that shows none of them, not how many there were.
+
+use std::borrow::Cow;
+
+use crate::calls::{Call, Calls};
+use crate::failure::Failure;
+use crate::kinds::{Kind, Status};
+use crate::operations::{Operation, unseen_before};
+use crate::quality;
+use crate::rows::{Attempt, ModelCall, ToolCall};
+use crate::run::{Parts, micros, millis};
+use crate::span::Tokens;
+use crate::tools::Tool;
+
+impl<'a> Parts<'_, '_, 'a> {
+    /// An operation's row; its requests are added to `attempts`.
+    pub(crate) fn operation(
+        &mut self,
+        operation: &Operation,
+        shown: &ShownScopes<'a>,
+        tier: Option<i32>,
+        attempts: &mut Vec<Attempt<'a>>,
+    ) -> ModelCall<'a> {
+        let calls = self.calls;
+        let tries = || {
+            operation
+                .calls
+                .iter()
+                .map(|&call| &calls.list[call as usize])
+        };
+        let (Some(first), Some(last)) = (tries().next(), tries().next_back()) else {
+            return ModelCall::default();
+        };
+        let (mut number, mut all_seen, mut told) =
+            (0, true, operation.calls.len() > 1 || last.cached);
+        for call in tries().filter(|call| !call.cached) {
+            let unseen = unseen_before(call, number).unwrap_or_else(|| {
+                self.codes.push(quality::RETRIES_IMPLAUSIBLE);
+                0
+            });
+            for _ in 0..unseen {
+                number += 1;
+                attempts.push(self.attempt(call, last, number, tier, false));
+            }
+            number += 1;
+            attempts.push(self.attempt(call, last, number, tier, true));
+            all_seen &= unseen == 0;
+            told |= shown.tells_attempts(call);
+        }
+        if !all_seen {
+            self.codes.push(quality::ATTEMPT_DETAIL_MISSING);
+        }
+        if !told && !last.stand_in {
+            self.codes.push(quality::ATTEMPTS_UNKNOWN);
+        }
+        if last.lacks_usage() && !last.covered {
+            self.codes.push(quality::USAGE_MISSING);
+        }
+        let span = &last.span;
+        if matches!(span.finish_reason, Some("length" | "max_tokens")) {
+            self.codes.push(quality::OUTPUT_TRUNCATED);
+        }
+        let queue_wait = tries().filter_map(|call| call.span.queue_wait_ms);
+        ModelCall {
+            run_id: self.run_id,
+            span_id: span.span_id,
+            workflow: None,
+            step: span.step.or(first.span.step),
+            step_index: None,
+            account: span.account,
+            region: span.region,
+            pool: span.pool,
+            provider: span.provider,
+            endpoint: span.endpoint,
+            model: span.model,
+            response_model: span.response_model,
+            operation: span.operation,
+            kind: span.kind,
+            start_time: micros(first.span.start_unix_nano),
+            duration_ms: match operation.calls.len() {
+                1 => span.duration_ms,
+                _ => span
+                    .duration_ms
+                    .map(|_| millis(last.end.saturating_sub(first.span.start_unix_nano))),
+            },
+            ttft_ms: span.ttft_ms,
+            queue_wait_ms: queue_wait.clone().next().map(|_| queue_wait.sum()),
+            attempts: (told && !last.stand_in).then_some(number),
+            status: if last.failure.is_some() {
+                Status::Error
+            } else {
+                Status::Ok
+            },
+            http_status: span.http_status,
+            error_type: span.error_type,
+            finish_reason: span.finish_reason,
+            streaming: span.streaming,
+            tokens: operation_tokens(tries(), last),
+            retrieved_tokens: span.retrieved_tokens,
+            history_tokens: span.history_tokens,
+            tool_result_tokens: span.tool_result_tokens,
+            max_output_tokens: span.max_output_tokens,
+            prompt_version: span.prompt_version,
+            usage_source: last.usage,
+            input_basis: span.input_basis,
+            weight: span.sane_weight(),
+        }
+    }
+
+    /// A request's row; of one that was only counted nothing but its existence is known.
+    fn attempt(
+        &self,
+        call: &Call<'a>,
+        last: &Call<'a>,
+        number: i64,
+        tier: Option<i32>,
+        seen: bool,
+    ) -> Attempt<'a> {
+        let span = &call.span;
+        let row = Attempt {
+            run_id: self.run_id,
+            span_id: span.span_id,
+            attempt: number,
+            operation_span_id: last.span.span_id,
+            workflow: None,
+            tier,
+            account: span.account,
+            region: span.region,
+            pool: span.pool.or(last.span.pool),
+            kind: span.kind,
+            start_time: micros(span.start_unix_nano),
+            max_output_tokens: span.max_output_tokens,
+            weight: span.sane_weight(),
+            ..Attempt::default()
+        };
+        if !seen {
+            return row;
+        }
+        Attempt {
+            duration_ms: span.duration_ms,
+            http_status: span.http_status,
+            error_type: span.error_type,
+            throttled: call.failure == Some(Failure::Throttled),
+            // A provider that reports usage charges for it, whatever became of the answer.
+            billed: !call.cached && (call.failure.is_none() || span.tokens.any()),
+            tokens: span.tokens,
+            limits: span.limits,
+            ..row
+        }
+    }
+
+    /// Rows of the tools.
+    pub(crate) fn tool_rows(
+        &self,
+        workflow: Option<&Cow<'a, str>>,
+        model_calls: &[ModelCall<'a>],
+    ) -> Vec<ToolCall<'a>> {
+        let generations: Vec<i64> = model_calls
+            .iter()
+            .filter(|call| call.kind == Kind::ModelCall)
+            .map(|call| call.start_time)
+            .collect();
+        self.tools
+            .iter()
+            .map(|Tool { span, status, .. }| {
+                let start_time = micros(span.start_unix_nano);
+                ToolCall {
+                    run_id: self.run_id,
+                    span_id: span.span_id,
+                    workflow: workflow.cloned(),
+                    step_index: Some(
+                        generations.partition_point(|start| *start < start_time) as i64
+                    ),
+                    tool: span.tool,
+                    start_time,
+                    duration_ms: span.duration_ms,
+                    status: *status,
+                    error_type: span.error_type,
+                    retries: span.retries.map(i64::from),
+                    concurrency_at_dispatch: span.concurrency_at_dispatch.map(i64::from),
+                    payload_bytes: span.payload_bytes,
+                    idempotency_replayed: span.idempotency_replayed,
+                    weight: span.sane_weight(),
+                }
+            })
+            .collect()
+    }
+}
+
+/// Which clients show their requests one by one in this run.
+pub(crate) struct ShownScopes<'a> {
+    failing: Vec<Option<&'a str>>,
+}
+
+impl<'a> ShownScopes<'a> {
+    pub(crate) fn new(calls: &Calls<'a>) -> Self {
+        let mut failing: Vec<Option<&'a str>> = calls
+            .list
+            .iter()
+            .filter(|call| call.failure.is_some())
+            .map(|call| call.span.scope)
+            .collect();
+        failing.sort_unstable();
+        failing.dedup();
+        Self { failing }
+    }
+
+    /// Whether the number of requests behind a call is known. A span says so by an attempt number, a
+    /// count of resends or the status of the HTTP answer; a client that shows a failed request in
+    /// this run does not hide others.
+    fn tells_attempts(&self, call: &Call<'a>) -> bool {
+        let span = &call.span;
+        span.attempt.is_some()
+            || span.retries.is_some()
+            || span.http_status.is_some()
+            || self.failing.binary_search(&span.scope).is_ok()
+    }
+}
+
+/// Token counts of an operation: those of all tries that told any. A last try that succeeded and told
+/// none leaves them unknown.
+fn operation_tokens<'c, 'a: 'c>(
+    tries: impl Iterator<Item = &'c Call<'a>>,
+    last: &Call<'a>,
+) -> Tokens {
+    if last.lacks_usage() {
+        return Tokens::default();
+    }
+    tries
+        .map(|call| call.span.tokens)
+        .filter(Tokens::known)
+        .reduce(Tokens::plus)
+        .unwrap_or_default()
+}

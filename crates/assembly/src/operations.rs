@@ -1,0 +1,224 @@
+//! Which calls are tries of one operation.
+//!
+//! A call that failed in a way that is worth another try, and the next call of that model from the
+//! same parent, are attempts of one operation; so are calls that number themselves as such. Where the
+//! retry is made farther up (a task or an agent loop run again), the failed call is the last of its
+//! branch and the retry the first of the next, like-named one. Sources: `facts/dialects.md` 1.9, N7;
+//! `facts/torture.md` T05; the corpora `vercel-ai-6-json`, `pydantic-ai`, `openai-agents-*`.
+
+use crate::calls::{Call, Calls};
+use crate::doubles::models_agree;
+use crate::forest::{Forest, NOBODY};
+use crate::kinds::Kind;
+use crate::quality::RETRY_ASSUMED;
+
+/// Siblings that start next, among which a retry is sought.
+const NEIGHBOURS: usize = 64;
+/// More resends than any client makes.
+const MOST_RESENDS: i64 = 100;
+
+/// An operation: its calls in the order in which they were tried.
+#[derive(Debug)]
+pub(crate) struct Operation {
+    pub(crate) calls: Vec<u32>,
+}
+
+/// Groups the calls; operations come by the start of their first call.
+pub(crate) fn group<'a>(
+    calls: &Calls<'a>,
+    forest: &Forest<'_, 'a>,
+    kinds: &[Kind],
+    codes: &mut Vec<&'a str>,
+) -> Vec<Operation> {
+    let list = &calls.list;
+    let mut next = vec![NOBODY; list.len()];
+    if list.iter().any(|call| call.failure.is_some()) {
+        Linker {
+            calls,
+            forest,
+            kinds,
+            edges: Edges::new(calls, forest),
+            tried_before: vec![false; list.len()],
+        }
+        .link(&mut next, codes);
+    }
+    let mut follows = vec![false; list.len()];
+    for &successor in next.iter().filter(|&&successor| successor != NOBODY) {
+        follows[successor as usize] = true;
+    }
+    let mut operations: Vec<Operation> = Vec::with_capacity(list.len());
+    for first in (0..list.len() as u32).filter(|&call| !follows[call as usize]) {
+        let mut tries = Vec::with_capacity(1);
+        let mut call = first;
+        while call != NOBODY {
+            tries.push(call);
+            call = next[call as usize];
+        }
+        operations.push(Operation { calls: tries });
+    }
+    // Stand-ins come last in the list of calls, whenever they started.
+    operations.sort_by_key(|operation| {
+        let first = operation.calls[0] as usize;
+        (list[first].span.start_unix_nano, first)
+    });
+    operations
+}
+
+/// First and last call below each node, by start.
+struct Edges {
+    first: Vec<u32>,
+    last: Vec<u32>,
+}
+
+impl Edges {
+    fn new(calls: &Calls<'_>, forest: &Forest<'_, '_>) -> Self {
+        let n = forest.len();
+        let mut edges = Self {
+            first: vec![NOBODY; n + 1],
+            last: vec![NOBODY; n + 1],
+        };
+        for &node in forest.top_down.iter().rev() {
+            let node = node as usize;
+            if let Some(call) = calls.stands_on(node) {
+                edges.include(node, call as u32, call as u32);
+            }
+            edges.include(
+                forest.parents[node] as usize,
+                edges.first[node],
+                edges.last[node],
+            );
+        }
+        edges
+    }
+
+    fn include(&mut self, node: usize, first: u32, last: u32) {
+        if first == NOBODY {
+            return;
+        }
+        self.first[node] = self.first[node].min(first);
+        self.last[node] = if self.last[node] == NOBODY {
+            last
+        } else {
+            self.last[node].max(last)
+        };
+    }
+}
+
+struct Linker<'c, 's, 'a> {
+    calls: &'c Calls<'a>,
+    forest: &'c Forest<'s, 'a>,
+    kinds: &'c [Kind],
+    edges: Edges,
+    /// Calls that are already the retry of another.
+    tried_before: Vec<bool>,
+}
+
+impl<'a> Linker<'_, '_, 'a> {
+    /// Finds each failed call's retry, in the order in which the calls started.
+    fn link(&mut self, next: &mut [u32], codes: &mut Vec<&'a str>) {
+        for (failed, next) in next.iter_mut().enumerate() {
+            let call = &self.calls.list[failed];
+            if call.failure.is_none() || call.stand_in {
+                continue;
+            }
+            let retry = match self.among_siblings(failed) {
+                Some(retry) => Some(retry),
+                None => {
+                    let retry = self.farther_up(failed);
+                    codes.extend(retry.map(|_| RETRY_ASSUMED));
+                    retry
+                }
+            };
+            if let Some(retry) = retry {
+                self.tried_before[retry] = true;
+                *next = retry as u32;
+            }
+        }
+    }
+
+    /// The next call from the same parent.
+    fn among_siblings(&self, failed: usize) -> Option<usize> {
+        let call = &self.calls.list[failed];
+        let numbered = call.span.attempt.is_some();
+        let from = if numbered {
+            call.span.start_unix_nano
+        } else {
+            call.end
+        };
+        self.siblings_from(call.node, from)
+            .filter(|&sibling| self.kinds[sibling].is_model())
+            .filter_map(|sibling| self.first_below(sibling))
+            .find(|&retry| retry != failed && self.retries(failed, retry))
+    }
+
+    /// The first call of the next branch that bears the same name as one which the failed call ended.
+    fn farther_up(&self, failed: usize) -> Option<usize> {
+        let root = self.forest.len();
+        if !self.calls.list[failed].failure?.retryable() {
+            return None;
+        }
+        let mut branch = self.calls.list[failed].node;
+        while branch != root && self.edges.last[branch] == failed as u32 {
+            let ended = self.forest.nodes[branch];
+            let next = self
+                .siblings_from(branch, self.forest.ends[branch])
+                .find(|&sibling| sibling != branch && self.edges.first[sibling] != NOBODY);
+            if let Some(next) = next {
+                let again = self.forest.nodes[next];
+                let alike = self.kinds[next] == self.kinds[branch] && again.name == ended.name;
+                return self
+                    .first_below(next)
+                    .filter(|&retry| alike && self.retries(failed, retry));
+            }
+            branch = self.forest.parents[branch] as usize;
+        }
+        None
+    }
+
+    /// The node's siblings that start at or after an instant.
+    fn siblings_from(&self, node: usize, instant: i64) -> impl Iterator<Item = usize> {
+        let siblings = self.forest.children(self.forest.parents[node] as usize);
+        let from =
+            siblings.partition_point(|&s| self.forest.nodes[s as usize].start_unix_nano < instant);
+        siblings[from..]
+            .iter()
+            .take(NEIGHBOURS)
+            .map(|&sibling| sibling as usize)
+    }
+
+    fn first_below(&self, node: usize) -> Option<usize> {
+        let call = self.edges.first[node];
+        (call != NOBODY).then_some(call as usize)
+    }
+
+    /// Whether the second call may be another try of the first.
+    fn retries(&self, failed: usize, retry: usize) -> bool {
+        let (a, b) = (&self.calls.list[failed], &self.calls.list[retry]);
+        if self.tried_before[retry] || a.span.kind != b.span.kind || b.cached {
+            return false;
+        }
+        match (a.span.attempt, b.span.attempt) {
+            // The client numbers its tries; that also tells of one sent to another model.
+            (Some(a), Some(b)) => b > a,
+            (None, Some(1)) => false,
+            _ => {
+                a.failure.is_some_and(|failure| failure.retryable())
+                    && b.span.start_unix_nano >= a.end
+                    && models_agree(a, b)
+            }
+        }
+    }
+}
+
+/// Requests of one call that its span only counts: earlier ones than the one that it describes.
+///
+/// `number` is the number of the operation's attempt before this call. Gives how many are unseen,
+/// or `None` where the count cannot be one.
+pub(crate) fn unseen_before(call: &Call<'_>, number: i64) -> Option<i64> {
+    let unseen = match (call.span.attempt, call.span.retries) {
+        (Some(attempt), _) => i64::from(attempt) - number - 1,
+        (None, Some(resends)) => i64::from(resends),
+        (None, None) => 0,
+    };
+    (unseen <= MOST_RESENDS).then_some(unseen.max(0))
+}

@@ -1,0 +1,145 @@
+//! Whose token counts count.
+//!
+//! The call's own, where it told them. Else those of the nearest span above that tells any, once,
+//! and only if no call below that span told its own: an agent's total repeats its calls'. Source:
+//! `DESIGN.md` counting rule 1, `facts/dialects.md` 2, rules 3 and 4.
+
+use crate::calls::{Call, Calls};
+use crate::classify::shadow;
+use crate::forest::Forest;
+use crate::kinds::{Kind, UsageSource};
+use crate::quality::USAGE_AGGREGATE;
+
+/// Hands totals of wrappers and agents down to calls that lack their own.
+pub(crate) fn settle<'a>(
+    calls: &mut Calls<'a>,
+    forest: &Forest<'_, 'a>,
+    kinds: &[Kind],
+    codes: &mut Vec<&'a str>,
+) {
+    let n = forest.len();
+    let may_stand_in = |node: usize| {
+        let span = forest.nodes[node];
+        span.tokens.any() && !shadow(span) && span.operation != Some("fetch_response")
+    };
+    if (0..n).all(|node| calls.at(node).is_some() || !may_stand_in(node)) {
+        return;
+    }
+    let mut settled = vec![false; n + 1];
+    for &node in forest.top_down.iter().rev() {
+        let node = node as usize;
+        if let Some(call) = calls.at(node) {
+            settled[node] |= calls.list[call].usage != UsageSource::Missing;
+        } else if !settled[node] && may_stand_in(node) {
+            stand_in(calls, forest, kinds, node, codes);
+            settled[node] = true;
+        }
+        settled[forest.parents[node] as usize] |= settled[node];
+    }
+}
+
+/// Gives a span's total to the last call below it that lacks usage (sums stay right; the row says
+/// that the total is not its own), or, where nothing was recorded below, to a call of its own.
+fn stand_in<'a>(
+    calls: &mut Calls<'a>,
+    forest: &Forest<'_, 'a>,
+    kinds: &[Kind],
+    node: usize,
+    codes: &mut Vec<&'a str>,
+) {
+    let span = forest.nodes[node];
+    let mut lacking: Vec<usize> = Vec::new();
+    let mut to_visit = vec![node as u32];
+    while let Some(next) = to_visit.pop() {
+        let next = next as usize;
+        lacking.extend(
+            calls
+                .at(next)
+                .filter(|&call| calls.list[call].lacks_usage()),
+        );
+        to_visit.extend_from_slice(forest.children(next));
+    }
+    lacking.sort_unstable();
+    lacking.dedup();
+    match lacking[..] {
+        [call] if kinds[node] == calls.list[call].span.kind => {
+            calls.list[call].take_usage(span, UsageSource::Reported);
+        }
+        [.., call] => {
+            calls.list[call].take_usage(span, UsageSource::Aggregate);
+            for covered in lacking {
+                calls.list[covered].covered = covered != call;
+            }
+            codes.push(USAGE_AGGREGATE);
+        }
+        [] => {
+            let kind = if kinds[node].is_model() {
+                kinds[node]
+            } else {
+                Kind::ModelCall
+            };
+            let mut call = Call::new(node, span, kind, forest.ends[node], codes);
+            call.usage = UsageSource::Aggregate;
+            call.stand_in = true;
+            calls.list.push(call);
+            codes.push(USAGE_AGGREGATE);
+        }
+    }
+}
+
+/// Reads a detail that a client leaves out of some calls as zero where it tells it of others.
+///
+/// Clients that report cache or reasoning counts at all omit them where they are zero (for one,
+/// OpenTelemetry's python-genai). A scope that never tells them in this run leaves them unknown.
+pub(crate) fn fill_details<'a>(calls: &mut Calls<'a>, forest: &Forest<'_, 'a>, kinds: &[Kind]) {
+    let partial = |call: &Call<'_>| {
+        let tokens = &call.span.tokens;
+        tokens.known()
+            && (tokens.input_uncached.is_none()
+                || tokens.cache_read.is_none()
+                || tokens.cache_write.is_none()
+                || tokens.reasoning_tokens.is_none())
+    };
+    if !calls.list.iter().any(partial) {
+        return;
+    }
+    // A run has a handful of scopes, so a list is enough.
+    let mut scopes: Vec<(Option<&str>, [bool; 3])> = Vec::new();
+    let generations = forest
+        .nodes
+        .iter()
+        .zip(kinds)
+        .filter(|(_, kind)| **kind == Kind::ModelCall);
+    for (span, _) in generations {
+        let tokens = &span.tokens;
+        let told = [
+            tokens.cache_read.is_some(),
+            tokens.cache_write.is_some(),
+            tokens.reasoning_tokens.is_some(),
+        ];
+        match scopes.iter_mut().find(|(scope, _)| *scope == span.scope) {
+            Some((_, all)) => all.iter_mut().zip(told).for_each(|(all, one)| *all |= one),
+            None => scopes.push((span.scope, told)),
+        }
+    }
+    for call in calls
+        .list
+        .iter_mut()
+        .filter(|call| call.span.kind == Kind::ModelCall && call.span.tokens.known())
+    {
+        let Some((_, told)) = scopes.iter().find(|(scope, _)| *scope == call.span.scope) else {
+            continue;
+        };
+        let tokens = &mut call.span.tokens;
+        let zero_if = |told: bool| told.then_some(0);
+        tokens.cache_read = tokens.cache_read.or(zero_if(told[0]));
+        tokens.cache_write = tokens.cache_write.or(zero_if(told[1]));
+        tokens.reasoning_tokens = tokens.reasoning_tokens.or(zero_if(told[2]));
+        if tokens.input_uncached.is_none()
+            && let (Some(input), Some(read), Some(write)) =
+                (tokens.input_tokens, tokens.cache_read, tokens.cache_write)
+        {
+            tokens.input_uncached = Some((input - read - write).max(0));
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! What assembly promises, on made and on captured runs.
+
+mod attempts;
+mod corpus;
+mod make;
+mod properties;
+mod shapes;
+mod torture;
