@@ -1,0 +1,179 @@
+//! What one plan is made from, and the names that the planner looks things up by.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use plimsoll_calendar::{Calendar, CalendarError};
+use plimsoll_catalog::{Catalog, Entry, PoolKey};
+use thiserror::Error;
+
+use crate::quantity::Quantity;
+use crate::spec::{PoolSpec, Spec};
+use crate::windows::{Windows, windows};
+use crate::{Ledger, Measured, PoolMeasured, Stat, WorkflowMeasured};
+
+/// Everything that a plan is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct PlanInput<'a> {
+    /// What to plan for.
+    pub spec: &'a Spec,
+    /// Digest of the spec's text, as the plan names it.
+    pub spec_sha256: &'a str,
+    /// Requests made so far.
+    pub ledger: &'a Ledger,
+    /// Provider rules.
+    pub catalog: &'a Catalog,
+    /// The business calendar of the spec's time zone and holidays.
+    pub calendar: &'a Calendar,
+    /// What the lake measured in the windows that [`crate::windows`] named.
+    pub measured: &'a Measured,
+    /// Instant that the plan speaks for.
+    pub as_of: Timestamp,
+}
+
+/// Why no plan could be made.
+#[derive(Debug, Error)]
+pub enum PlanError {
+    /// The calendar cannot tell a date that the plan needs.
+    #[error(transparent)]
+    Calendar(#[from] CalendarError),
+    /// A date beyond what can be reckoned with.
+    #[error("a date of the plan is out of range ({0}): shorten policy.horizon")]
+    Date(#[from] jiff::Error),
+}
+
+/// The input with what every step derives from it once.
+#[derive(Debug)]
+pub(crate) struct Context<'a> {
+    pub(crate) input: PlanInput<'a>,
+    pub(crate) windows: Windows,
+    /// The local day of `as_of`.
+    pub(crate) today: Date,
+}
+
+/// A pool's identity: one provider limit.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PoolId {
+    pub(crate) pool: String,
+    pub(crate) account: Option<String>,
+    pub(crate) region: Option<String>,
+}
+
+impl PoolId {
+    pub(crate) fn of(pool: &str, account: Option<&String>, region: Option<&String>) -> Self {
+        Self { pool: pool.to_owned(), account: account.cloned(), region: region.cloned() }
+    }
+
+    /// The key's parts, where it is a key at all.
+    pub(crate) fn key(&self) -> Option<PoolKey> {
+        self.pool.parse().ok()
+    }
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(input: &PlanInput<'a>) -> Result<Self, PlanError> {
+        let windows = windows(input.spec, input.calendar, input.as_of)?;
+        Ok(Self { input: *input, windows, today: input.calendar.local_date(input.as_of) })
+    }
+
+    pub(crate) fn measured(&self) -> &'a Measured {
+        self.input.measured
+    }
+
+    pub(crate) fn spec(&self) -> &'a Spec {
+        self.input.spec
+    }
+
+    /// Every pool that the telemetry or the spec names, once; calls without a pool are left out.
+    pub(crate) fn pools(&self) -> BTreeSet<PoolId> {
+        let measured = self.measured();
+        let drawn = measured.workflows.iter().flat_map(|workflow| &workflow.draws);
+        let mut ids: BTreeSet<PoolId> = measured
+            .pools
+            .iter()
+            .map(|pool| PoolId::of(&pool.pool, pool.account.as_ref(), pool.region.as_ref()))
+            .chain(drawn.map(|draw| PoolId::of(&draw.pool, draw.account.as_ref(), draw.region.as_ref())))
+            .filter(|id| !id.pool.is_empty())
+            .collect();
+        let unseen = |pool: &&PoolSpec| !ids.iter().any(|id| self.pool_spec(id) == Some(*pool));
+        let unseen: Vec<&PoolSpec> = self.spec().pools.iter().filter(unseen).collect();
+        ids.extend(
+            unseen.into_iter().map(|pool| PoolId::of(&pool.key, pool.account.as_ref(), pool.region.as_ref())),
+        );
+        ids
+    }
+
+    pub(crate) fn pool_spec(&self, id: &PoolId) -> Option<&'a PoolSpec> {
+        self.spec().pool(&id.pool, id.account.as_deref(), id.region.as_deref())
+    }
+
+    pub(crate) fn pool_measured(&self, id: &PoolId) -> Option<&'a PoolMeasured> {
+        self.measured()
+            .pools
+            .iter()
+            .find(|pool| pool.pool == id.pool && pool.account == id.account && pool.region == id.region)
+    }
+
+    /// The account of a pool: as telemetry tells, else as the spec has it.
+    pub(crate) fn account(&self, id: &PoolId) -> Option<String> {
+        id.account.clone().or_else(|| self.pool_spec(id)?.account.clone())
+    }
+
+    /// The region of a pool: as telemetry tells, else as the spec has it.
+    pub(crate) fn region(&self, id: &PoolId) -> Option<String> {
+        id.region.clone().or_else(|| self.pool_spec(id)?.region.clone())
+    }
+
+    /// The catalog's row for a pool, as of today.
+    pub(crate) fn entry(&self, pool: &str) -> Option<&'a Entry> {
+        self.input.catalog.find(&pool.parse().ok()?, self.today)
+    }
+
+    pub(crate) fn workflow(&self, name: &str) -> Option<&'a WorkflowMeasured> {
+        self.measured().workflows.iter().find(|workflow| workflow.workflow == name)
+    }
+
+    /// Tier: declared, else as the telemetry told.
+    pub(crate) fn tier(&self, workflow: &str) -> Option<u8> {
+        let declared = self.spec().workflow(workflow).and_then(|workflow| workflow.tier);
+        declared.or_else(|| self.workflow(workflow)?.tier)
+    }
+
+    pub(crate) fn owner(&self, workflow: &str) -> Option<String> {
+        self.spec().workflow(workflow)?.owner.clone()
+    }
+
+    /// The policy's percentile of a quantity over runs, exact.
+    pub(crate) fn percentile(&self, stat: &Stat) -> Quantity {
+        let wanted = &self.spec().policy.percentile;
+        let value = match wanted.to_f64() {
+            level if level < 0.9 => stat.p50,
+            level if level > 0.97 => stat.p99,
+            _ => stat.p95,
+        };
+        Quantity::of_percentile(value).unwrap_or_default()
+    }
+
+    /// `2026-11-30 09:00 America/New_York`.
+    pub(crate) fn local(&self, at: Timestamp) -> String {
+        let calendar = self.input.calendar;
+        format!("{} {}", calendar.zone().to_datetime(at).strftime("%Y-%m-%d %H:%M"), calendar.zone_name())
+    }
+
+    /// `P95`, or as the policy has it.
+    pub(crate) fn percentile_name(&self) -> String {
+        let hundredths = &self.spec().policy.percentile * &Quantity::from(100);
+        format!("P{hundredths}")
+    }
+
+    /// `1 + headroom`.
+    pub(crate) fn with_headroom(&self) -> Quantity {
+        &Quantity::one() + &self.spec().policy.headroom
+    }
+}
+
+/// The mean of a quantity over runs, exact; `None` without values.
+pub(crate) fn mean(stat: &Stat) -> Option<Quantity> {
+    Quantity::ratio(stat.sum, stat.n)
+}

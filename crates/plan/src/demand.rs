@@ -1,0 +1,252 @@
+//! What the workflows that run at one instant draw from one limit.
+//!
+//! `rate x draw per run`, summed over workflows, at the mean and at the policy's percentile, by
+//! admission and by settlement. Leaves headroom, limits and dates to `need`. The invariant: exact
+//! sums, and both stages from the same runs.
+
+use plimsoll_catalog::Dimension;
+
+use crate::context::{Context, PoolId, mean};
+use crate::quantity::Quantity;
+use crate::queue::poisson_quantile;
+use crate::rates::Rates;
+use crate::{RunDraw, Stat, WorkflowMeasured};
+
+/// Event runs below which a workflow's draw is taken from all its runs.
+const ENOUGH_EVENT_RUNS: u64 = 20;
+
+/// What one limit counts.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Counted {
+    /// Name of the dimension.
+    pub(crate) dimension: String,
+    pub(crate) kind: Kind,
+    /// Window of the limit, seconds.
+    pub(crate) window_s: u32,
+}
+
+/// Which arithmetic a dimension has.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Kind {
+    /// A measure a minute: `requests`, `input_tokens`, `output_tokens`, `tokens`.
+    PerMinute(String),
+    /// A measure a day.
+    PerDay(String),
+    /// Calls inside at once.
+    Concurrent,
+    /// Nothing that runs can be held against: units, enqueued tokens.
+    Other,
+}
+
+impl Counted {
+    /// A dimension by its name alone, where no catalog row tells.
+    pub(crate) fn named(dimension: &str) -> Self {
+        let kind = match dimension.strip_suffix("_per_min").map(|measure| (measure, 60)) {
+            Some((measure, _)) => Kind::PerMinute(measure.to_owned()),
+            None => match dimension.strip_suffix("_per_day") {
+                Some(measure) => Kind::PerDay(measure.to_owned()),
+                None if dimension == "concurrent" => Kind::Concurrent,
+                None => Kind::Other,
+            },
+        };
+        let window_s = match kind {
+            Kind::PerMinute(_) => 60,
+            Kind::PerDay(_) => 86_400,
+            Kind::Concurrent | Kind::Other => 0,
+        };
+        Self { dimension: dimension.to_owned(), kind, window_s }
+    }
+
+    /// A dimension as the catalog describes it.
+    pub(crate) fn described(dimension: &Dimension) -> Self {
+        let measure = dimension.counts.to_string();
+        let kind = if dimension.window_s > 3600 { Kind::PerDay(measure) } else { Kind::PerMinute(measure) };
+        Self { dimension: dimension.name.clone(), kind, window_s: dimension.window_s }
+    }
+}
+
+/// The demand on one limit at one instant.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Demand {
+    /// Mean draw x rate, of the stage that binds.
+    pub(crate) mean: Quantity,
+    /// Percentile draw x rate, of the stage that binds.
+    pub(crate) floor: Quantity,
+    /// `admission` or `settlement`: whichever asks for more.
+    pub(crate) basis: &'static str,
+    /// Percentile draw x rate at admission, where metered.
+    pub(crate) admission: Option<Quantity>,
+    /// Percentile draw x rate at settlement, where metered.
+    pub(crate) settlement: Option<Quantity>,
+    /// Workflows that draw, largest floor first.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// One workflow's part of a demand.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Part {
+    pub(crate) workflow: String,
+    pub(crate) floor: Quantity,
+    /// Runs behind the percentile.
+    pub(crate) n: u64,
+    /// in_flight, runs_per_min, measured, multiplier, hour_of_week.
+    pub(crate) rate_from: &'static str,
+}
+
+/// What one run of a workflow draws from a pool, at the mean and at the percentile.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PerRun {
+    pub(crate) mean: Quantity,
+    pub(crate) percentile: Quantity,
+    pub(crate) n: u64,
+    /// Whether these are the event's own runs.
+    pub(crate) of_event: bool,
+}
+
+/// A run's draw in one measure (`settlement.input_tokens`): of the event's own runs where there are
+/// enough of them, else of all. `None` where no run has a value.
+pub(crate) fn per_run(
+    context: &Context<'_>,
+    workflow: &WorkflowMeasured,
+    pool: &PoolId,
+    measure: &str,
+    event: Option<&str>,
+) -> Option<PerRun> {
+    let stat = |draws: &[RunDraw]| -> Option<Stat> {
+        let draw = draws.iter().find(|draw| {
+            draw.pool == pool.pool
+                && draw.account == pool.account
+                && draw.region == pool.region
+                && draw.measure == measure
+        })?;
+        (draw.per_run.n > 0).then(|| draw.per_run.clone())
+    };
+    let own = event
+        .and_then(|event| stat(workflow.event_draws.get(event)?))
+        .filter(|stat| stat.n >= ENOUGH_EVENT_RUNS);
+    let of_event = own.is_some();
+    let stat = own.or_else(|| stat(&workflow.draws))?;
+    Some(PerRun { mean: mean(&stat)?, percentile: context.percentile(&stat), n: stat.n, of_event })
+}
+
+/// The demand on a pool in one dimension, at these rates. `None` where nothing is known to draw.
+pub(crate) fn demand(
+    context: &Context<'_>,
+    pool: &PoolId,
+    counted: &Counted,
+    rates: &Rates<'_>,
+) -> Option<Demand> {
+    match &counted.kind {
+        Kind::PerMinute(measure) | Kind::PerDay(measure) => drawn(context, pool, measure, rates),
+        Kind::Concurrent => concurrent(context, pool, rates),
+        Kind::Other => None,
+    }
+}
+
+/// Both stages; the larger floor binds, settlement where they are equal.
+fn drawn(context: &Context<'_>, pool: &PoolId, measure: &str, rates: &Rates<'_>) -> Option<Demand> {
+    let admission = stage(context, pool, &format!("admission.{measure}"), rates);
+    let settlement = stage(context, pool, &format!("settlement.{measure}"), rates);
+    let floors = (
+        admission.as_ref().map(|stage| stage.floor.clone()),
+        settlement.as_ref().map(|stage| stage.floor.clone()),
+    );
+    let (basis, stage) = match (admission, settlement) {
+        (Some(admission), Some(settlement)) if admission.floor > settlement.floor => ("admission", admission),
+        (_, Some(settlement)) => ("settlement", settlement),
+        (Some(admission), None) => ("admission", admission),
+        (None, None) => return None,
+    };
+    Some(Demand {
+        mean: stage.mean,
+        floor: stage.floor,
+        basis,
+        admission: floors.0,
+        settlement: floors.1,
+        parts: stage.parts,
+    })
+}
+
+struct Stage {
+    mean: Quantity,
+    floor: Quantity,
+    parts: Vec<Part>,
+}
+
+fn stage(context: &Context<'_>, pool: &PoolId, measure: &str, rates: &Rates<'_>) -> Option<Stage> {
+    let mut sum = Stage { mean: Quantity::zero(), floor: Quantity::zero(), parts: Vec::new() };
+    for (name, rate) in rates {
+        let Some(workflow) = context.workflow(name) else { continue };
+        let Some(draw) = per_run(context, workflow, pool, measure, rate.event.as_deref()) else { continue };
+        let floor = &draw.percentile * &rate.per_min;
+        sum.mean = &sum.mean + &(&draw.mean * &rate.per_min);
+        sum.floor = &sum.floor + &floor;
+        sum.parts.push(Part { workflow: (*name).to_owned(), floor, n: draw.n, rate_from: rate.from });
+    }
+    if sum.parts.is_empty() {
+        return None;
+    }
+    sum.parts
+        .sort_by(|one, other| other.floor.cmp(&one.floor).then_with(|| one.workflow.cmp(&other.workflow)));
+    Some(sum)
+}
+
+/// How each workflow's part of a demand came about, a sentence each, in the order of the parts.
+pub(crate) fn explain(
+    context: &Context<'_>,
+    pool: &PoolId,
+    counted: &Counted,
+    demand: &Demand,
+    rates: &Rates<'_>,
+) -> Vec<String> {
+    let (Kind::PerMinute(measure) | Kind::PerDay(measure)) = &counted.kind else { return Vec::new() };
+    let measure = format!("{}.{measure}", demand.basis);
+    let sentence = |part: &Part| {
+        let rate = rates.get(part.workflow.as_str())?;
+        let draw =
+            per_run(context, context.workflow(&part.workflow)?, pool, &measure, rate.event.as_deref())?;
+        Some(format!(
+            "{}: {}; a run draws {} on average and {} at {} (n = {} {}), so {}",
+            part.workflow,
+            rate.how,
+            draw.mean,
+            draw.percentile,
+            context.percentile_name(),
+            draw.n,
+            if draw.of_event { "runs of its past occurrences" } else { "runs" },
+            part.floor,
+        ))
+    };
+    demand.parts.iter().filter_map(sentence).collect()
+}
+
+/// Calls inside at once: mean by Little's law, floor by the Poisson P95 of it.
+fn concurrent(context: &Context<'_>, pool: &PoolId, rates: &Rates<'_>) -> Option<Demand> {
+    let requests = drawn(context, pool, "requests", rates)?;
+    let inside = calls_inside(context, pool, &requests.mean)?;
+    let share = |part: Part| Part {
+        floor: (&part.floor * &inside).over(&requests.floor).unwrap_or_default(),
+        ..part
+    };
+    Some(Demand {
+        floor: poisson_quantile(inside.to_f64(), 0.95).into(),
+        basis: "admission",
+        admission: None,
+        settlement: None,
+        parts: requests.parts.into_iter().map(share).collect(),
+        mean: inside,
+    })
+}
+
+/// Mean calls inside a pool at this many requests a minute, by the measured mean length of its calls.
+/// `None` where no call was measured.
+pub(crate) fn calls_inside(
+    context: &Context<'_>,
+    pool: &PoolId,
+    requests_per_min: &Quantity,
+) -> Option<Quantity> {
+    let measured =
+        context.measured().in_flight.iter().find(|at| at.boundary == "model" && at.name == pool.pool)?;
+    let minutes = Quantity::ratio(measured.busy_us, measured.starts)?.over(&60_000_000.into())?;
+    Some(requests_per_min * &minutes)
+}

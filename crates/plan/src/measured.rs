@@ -1,0 +1,257 @@
+//! What the lake measured, in the shape that the planner reads.
+//!
+//! `profile` fills these structs from the tables by SQL; nothing here queries, and nothing in the
+//! planner reads the lake in any other way. Counts and sums are integers, divided once by whoever
+//! needs a mean, so that no order of addition shows. All times are UTC instants.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use plimsoll_replay::Window;
+use serde::{Deserialize, Serialize};
+
+/// Everything that one plan is made from, beside the spec, the catalog and the calendar.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Number of the round of jobs that readers were pinned to.
+    pub lake_version: u64,
+    /// The history that profiles were made from.
+    pub history: History,
+    /// One entry per workflow seen in the history, by name.
+    pub workflows: Vec<WorkflowMeasured>,
+    /// One entry per pool seen in the history or in an event, by key.
+    pub pools: Vec<PoolMeasured>,
+    /// In-flight counts per boundary and name over the history.
+    pub in_flight: Vec<InFlightMeasured>,
+}
+
+/// The period that profiles were made from, and how much it held.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct History {
+    /// First instant.
+    pub from: Timestamp,
+    /// First instant after it.
+    pub to: Timestamp,
+    /// Start of the first run in the whole lake, where there is one.
+    pub first_run: Option<Timestamp>,
+    /// Finished runs that started in it.
+    pub runs: u64,
+    /// Days of it on which a run started.
+    pub days_with_runs: u32,
+    /// Generation calls in it.
+    pub model_calls: u64,
+    /// Of those, calls whose usage is known.
+    pub model_calls_with_usage: u64,
+    /// Attempts in it, throttled ones included.
+    pub attempts: u64,
+    /// Of those, attempts that a limit refused.
+    pub throttled_attempts: u64,
+}
+
+/// Exact statistics of one quantity over runs (or minutes).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stat {
+    /// Values known.
+    pub n: u64,
+    /// Rows looked at, known or not.
+    pub of: u64,
+    /// Sum of the known values in the quantity's integer unit: tokens, calls, or microseconds for
+    /// what is told in milliseconds elsewhere.
+    pub sum: i64,
+    /// P50, linear interpolation, same unit as `sum`.
+    pub p50: f64,
+    /// P95.
+    pub p95: f64,
+    /// P99.
+    pub p99: f64,
+    /// Largest value.
+    pub max: i64,
+}
+
+/// One workflow over the history.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkflowMeasured {
+    /// Name, after the match rules.
+    pub workflow: String,
+    /// Tier that the telemetry told most often.
+    pub tier: Option<u8>,
+    /// Finished runs in the history.
+    pub runs: u64,
+    /// Finished runs by outcome: ok, error, throttled, timeout, orphan.
+    pub outcomes: BTreeMap<String, u64>,
+    /// Statistics over finished runs, by column of `runs`: `duration_ms` (in microseconds here),
+    /// `ttft_ms`, `model_calls`, `tool_calls`, `input_tokens`, `output_tokens`, `cache_read`,
+    /// `max_parallel_tools`, …
+    pub metrics: BTreeMap<String, Stat>,
+    /// What one run draws from each pool, over finished runs; a run that draws nothing counts as 0.
+    pub draws: Vec<RunDraw>,
+    /// Runs started per UTC hour, over everything that the lake holds; hours without runs are absent.
+    pub hourly_starts: Vec<(Timestamp, u64)>,
+    /// One entry per past occurrence of an event that names this workflow.
+    pub occurrences: Vec<OccurrenceMeasured>,
+    /// Statistics of `duration_ms` (in microseconds) over the runs of all those occurrences.
+    pub event_duration: BTreeMap<String, Stat>,
+    /// What one run draws inside each event's occurrences, by event name.
+    pub event_draws: BTreeMap<String, Vec<RunDraw>>,
+    /// Model calls without `max_output_tokens`, and all model calls.
+    pub max_tokens_unset: (u64, u64),
+    /// Output tokens per model call.
+    pub output_per_call: Stat,
+}
+
+/// What one run draws from one pool in one measure.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunDraw {
+    /// Account, where known.
+    pub account: Option<String>,
+    /// Region; null for global pools.
+    pub region: Option<String>,
+    /// Pool key.
+    pub pool: String,
+    /// `admission.X` or `settlement.X` with X of requests, input_tokens, output_tokens, tokens.
+    pub measure: String,
+    /// Over the workflow's finished runs. A run with a call whose usage is unknown has no value.
+    pub per_run: Stat,
+}
+
+/// One past occurrence of an event, as one workflow lived it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct OccurrenceMeasured {
+    /// Event name in the spec.
+    pub event: String,
+    /// Start of the occurrence.
+    pub start: Timestamp,
+    /// Its end.
+    pub end: Timestamp,
+    /// Runs of the workflow that started inside.
+    pub runs: u64,
+    /// Runs in flight: time-weighted mean in thousandths over the occurrence's busy hours.
+    pub in_flight_mean_milli: u64,
+    /// Most runs in flight at one instant.
+    pub in_flight_max: u64,
+    /// Attempts of the workflow that a limit refused inside.
+    pub throttled_attempts: u64,
+    /// All its attempts inside.
+    pub attempts: u64,
+}
+
+/// One pool over everything that the lake holds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PoolMeasured {
+    /// Account, where known.
+    pub account: Option<String>,
+    /// Region; null for global pools.
+    pub region: Option<String>,
+    /// Pool key.
+    pub pool: String,
+    /// Attempts in the history and, of those, refused ones.
+    pub attempts: u64,
+    /// Attempts that the pool's limit refused.
+    pub throttled_attempts: u64,
+    /// Minutes of the history in which an attempt was refused: demand there is a lower bound.
+    pub censored_minutes: u64,
+    /// Minutes of the history in which anything was drawn.
+    pub busy_minutes: u64,
+    /// By measure (`admission.X`, `settlement.X`): amounts of the busy minutes of the history.
+    pub per_minute: BTreeMap<String, Stat>,
+    /// By measure: most in one second, ten seconds, one minute, five minutes of the history.
+    pub peaks: BTreeMap<String, Peaks>,
+    /// By UTC hour and measure, over everything that the lake holds.
+    pub hours: Vec<PoolHour>,
+    /// By measure: the amount of every busy minute of the whole lake, ascending. Filled for pools
+    /// with reserved units only, since a reservation is sized on the whole load-duration curve.
+    pub minute_amounts: BTreeMap<String, Vec<u64>>,
+    /// Minutes that the lake covers, busy or not.
+    pub minutes_covered: u64,
+    /// Tokens of the history's calls by kind, for what they would cost on demand.
+    pub tokens: TokenSums,
+    /// Runs' share of the history's draw by workflow, in the binding measure's own order.
+    pub by_workflow: Vec<WorkflowShare>,
+    /// Limits that the provider's headers told, latest first seen value per dimension.
+    pub limits_seen: BTreeMap<String, u64>,
+}
+
+/// Tokens by kind, summed over calls whose usage is known.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TokenSums {
+    /// Input that no cache served or kept.
+    pub input_uncached: u64,
+    /// Input read from the cache.
+    pub cache_read: u64,
+    /// Input written to it.
+    pub cache_write: u64,
+    /// Output, reasoning included.
+    pub output: u64,
+}
+
+/// Largest window sums, each to be compared only with a limit of the same window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Peaks {
+    /// Busiest UTC-aligned second.
+    pub s1: u64,
+    /// Busiest ten seconds.
+    pub s10: u64,
+    /// Busiest minute.
+    pub s60: u64,
+    /// Busiest five minutes.
+    pub s300: u64,
+}
+
+impl Peaks {
+    /// The busiest window of a length, where that length is measured.
+    #[must_use]
+    pub fn of(&self, window: Window) -> Option<u64> {
+        match window.0 {
+            1 => Some(self.s1),
+            10 => Some(self.s10),
+            60 => Some(self.s60),
+            300 => Some(self.s300),
+            _ => None,
+        }
+    }
+}
+
+/// One hour of one pool in one measure.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PoolHour {
+    /// Start of the hour, UTC.
+    pub hour: Timestamp,
+    /// Measure.
+    pub measure: String,
+    /// Sum over the hour.
+    pub sum: u64,
+    /// Its busiest minute.
+    pub busiest_minute: u64,
+    /// Attempts refused in the hour.
+    pub throttled: u64,
+}
+
+/// A workflow's share of a pool's draw over the history.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkflowShare {
+    /// Workflow.
+    pub workflow: String,
+    /// Measure.
+    pub measure: String,
+    /// Sum drawn.
+    pub amount: u64,
+}
+
+/// In-flight counts of one boundary.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct InFlightMeasured {
+    /// run, model, tool or stream.
+    pub boundary: String,
+    /// Workflow, pool, tool or pool.
+    pub name: String,
+    /// Starts in the history.
+    pub starts: u64,
+    /// Time in it, microseconds, summed.
+    pub busy_us: i64,
+    /// Time-weighted mean over busy minutes, in thousandths.
+    pub mean_milli: u64,
+    /// P95 over busy minutes of the minute's maximum.
+    pub p95: f64,
+    /// Most at one instant.
+    pub max: u64,
+}

@@ -1,0 +1,197 @@
+//! Requests to file: which, by when, through which channel, with which evidence.
+//!
+//! Leaves the figures to `need` and the wording of forms to `form`. The invariant: one request per
+//! quota; what is open or already drafted in the ledger is not drafted again.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::context::Context;
+use crate::form::Form;
+use crate::need::Needed;
+use crate::pools::PoolWork;
+use crate::quantity::Quantity;
+use crate::{QuotaRequest, Warning};
+
+/// Settles decisions against the ledger, then drafts what is left, earliest `file_by` first.
+pub(crate) fn requests(
+    context: &Context<'_>,
+    pools: &mut [PoolWork],
+    warnings: &mut Vec<Warning>,
+) -> Vec<QuotaRequest> {
+    let mut requests = Vec::new();
+    for pool in pools.iter_mut() {
+        let drafted = settle(context, pool, warnings);
+        let mut drafts: Vec<QuotaRequest> = pool
+            .needed
+            .iter()
+            .filter(|needed| needed.plan.file_by.is_some() && !drafted.contains(&needed.plan.dimension))
+            .filter_map(|needed| draft(context, pool, needed))
+            .collect();
+        if raised_together(context, pool) {
+            merge(pool.plan.binding.as_deref(), &mut drafts);
+        }
+        requests.extend(drafts);
+    }
+    requests.sort_by(|one, other| {
+        (one.file_by, &one.pool, &one.account, &one.dimension).cmp(&(
+            other.file_by,
+            &other.pool,
+            &other.account,
+            &other.dimension,
+        ))
+    });
+    requests
+}
+
+/// Holds what is already filed, and returns the dimensions that are drafted or filed.
+fn settle(context: &Context<'_>, pool: &mut PoolWork, warnings: &mut Vec<Warning>) -> Vec<String> {
+    let mut known = Vec::new();
+    let (account, region) = (pool.plan.account.clone(), pool.plan.region.clone());
+    for (needed, shown) in pool.needed.iter_mut().zip(&mut pool.plan.dimensions) {
+        let plan = &mut needed.plan;
+        let open =
+            context.input.ledger.open(&pool.id.pool, account.as_deref(), region.as_deref(), &plan.dimension);
+        let (Some(request), true) = (open, plan.file_by.is_some()) else { continue };
+        known.push(plan.dimension.clone());
+        let asked = Quantity::from(request.asked);
+        let short = if request.asked < plan.need {
+            "; that is less than the need, so ask for it in the same case"
+        } else {
+            ""
+        };
+        let detail = match request.filed {
+            Some(filed) => {
+                plan.decision = "hold".to_owned();
+                plan.derivation.push(format!(
+                    "a request for {asked} has been open since {filed}: nothing to file{short}"
+                ));
+                format!(
+                    "{} on {}: a request for {asked}, filed on {filed}, is open{short}",
+                    plan.dimension, pool.id.pool
+                )
+            }
+            None => format!(
+                "{} on {}: a request for {asked} is drafted but not filed{short}",
+                plan.dimension, pool.id.pool
+            ),
+        };
+        warnings.push(Warning { code: "open_request".to_owned(), detail });
+        *shown = plan.clone();
+    }
+    known
+}
+
+/// Whether one filing raises every limit of the pool: tiers and capacity units do.
+fn raised_together(context: &Context<'_>, pool: &PoolWork) -> bool {
+    context
+        .entry(&pool.id.pool)
+        .is_some_and(|entry| !entry.grants.steps.is_empty() || entry.grants.capacity_unit.is_some())
+}
+
+/// Keeps the request for the binding limit; the others become what it brings along.
+fn merge(binding: Option<&str>, drafts: &mut Vec<QuotaRequest>) {
+    let anchor = drafts.iter().position(|draft| Some(draft.dimension.as_str()) == binding).unwrap_or(0);
+    if drafts.len() < 2 {
+        return;
+    }
+    let mut kept = drafts.remove(anchor);
+    for other in drafts.drain(..) {
+        kept.file_by = kept.file_by.min(other.file_by);
+        kept.last_safe = kept.last_safe.min(other.last_safe);
+        kept.companions.push(format!(
+            "{} to {}, raised by the same step",
+            other.dimension,
+            Quantity::from(other.to)
+        ));
+    }
+    drafts.push(kept);
+}
+
+fn draft(context: &Context<'_>, pool: &PoolWork, needed: &Needed) -> Option<QuotaRequest> {
+    let plan = &needed.plan;
+    let to = plan.ask?;
+    let entry = context.entry(&pool.id.pool);
+    let channel = entry.and_then(|entry| entry.channel.as_ref());
+    let form = Form::new(context, pool, needed, to);
+    let companion = |quota: &plimsoll_catalog::Quota| match (&quota.code, quota.adjustable) {
+        (Some(code), Some(false)) => {
+            format!("{} ({code}), not adjustable: ask in the case's text", quota.name)
+        }
+        (Some(code), _) => format!("{} ({code})", quota.name),
+        (None, _) => quota.name.clone(),
+    };
+    Some(QuotaRequest {
+        pool: pool.id.pool.clone(),
+        account: pool.plan.account.clone(),
+        dimension: plan.dimension.clone(),
+        from: plan.limit,
+        to,
+        file_by: plan.file_by?,
+        last_safe: plan.last_safe?,
+        decision: plan.decision.clone(),
+        channel: channel.map_or_else(
+            || "missing: the catalog has no channel for this pool".to_owned(),
+            |channel| channel.name.clone(),
+        ),
+        command: entry.and_then(|entry| entry.command(&plan.dimension, to, pool.plan.region.as_deref())),
+        fields: channel.map(|channel| form.fields(channel)).unwrap_or_default(),
+        justification: form.justification(),
+        evidence: evidence(context, pool, needed),
+        companions: entry.map(|entry| entry.companions.iter().map(companion).collect()).unwrap_or_default(),
+        owner: pool.plan.owner.clone(),
+    })
+}
+
+/// The figures behind a request, each with statistic, window and period in its name or value.
+fn evidence(context: &Context<'_>, pool: &PoolWork, needed: &Needed) -> BTreeMap<String, Value> {
+    let plan = &needed.plan;
+    let history = &context.measured().history;
+    let percentile = context.percentile_name().to_lowercase();
+    let dimension = &plan.dimension;
+    let mut evidence = BTreeMap::from([
+        (
+            "history".to_owned(),
+            json!({"from": history.from.to_string(), "to": history.to.to_string(), "finished_runs": history.runs}),
+        ),
+        (
+            "usage_known_share_of_model_calls".to_owned(),
+            json!(share(history.model_calls_with_usage, history.model_calls)),
+        ),
+        (
+            "refused_share_of_attempts_history".to_owned(),
+            json!(share(history.throttled_attempts, history.attempts)),
+        ),
+        (format!("planned_mean_{dimension}"), json!(plan.mean_demand)),
+        (format!("planned_{percentile}_{dimension}"), json!(plan.p95_floor)),
+        (format!("planned_{percentile}_with_headroom_{dimension}"), json!(plan.p95_need)),
+        ("counted_at".to_owned(), json!(plan.basis)),
+        ("window_s".to_owned(), json!(plan.window_s)),
+        ("n".to_owned(), json!(plan.n)),
+        ("derivation".to_owned(), json!(plan.derivation)),
+    ]);
+    if let (Some(event), Some(start)) = (&plan.event, plan.event_start) {
+        evidence.insert(
+            "event".to_owned(),
+            json!({"name": event, "start": start.to_string(), "past_occurrences": plan.occurrences}),
+        );
+        evidence.insert("refused_share_of_attempts_in_past_occurrences".to_owned(), json!(plan.censored));
+    }
+    let measure = dimension.strip_suffix("_per_min").map(|measure| format!("{}.{measure}", plan.basis));
+    let measured = context.pool_measured(&pool.id);
+    if let (Some(measured), Some(measure)) = (measured, measure)
+        && let Some(stat) = measured.per_minute.get(&measure)
+    {
+        evidence.insert(
+            format!("measured_busy_minutes_{dimension}"),
+            json!({"p50": stat.p50, "p95": stat.p95, "max": stat.max, "n": stat.n, "with_refusals": measured.censored_minutes}),
+        );
+    }
+    evidence
+}
+
+/// `part / of` as a share, 0 of nothing.
+pub(crate) fn share(part: u64, of: u64) -> f64 {
+    Quantity::ratio(part, of).map_or(0.0, |share| share.to_f64())
+}

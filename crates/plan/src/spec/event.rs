@@ -1,0 +1,31 @@
+//! `[[event]]`: a named peak of the business calendar, and what it does to which workflow.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::quantity::Quantity;
+
+/// One event.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EventSpec {
+    /// Name.
+    pub name: String,
+    /// When, in the calendar's rule language: `last 3 business days of month, 09:00-18:00`.
+    pub when: String,
+    /// What it does to each workflow that it moves.
+    pub workflows: BTreeMap<String, EventRate>,
+}
+
+/// How fast runs start inside an event. At most one is given; none means "as past occurrences did".
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EventRate {
+    /// Runs inside at once; the rate is this over the mean run length.
+    pub in_flight: Option<Quantity>,
+    /// Runs started a minute.
+    pub runs_per_min: Option<Quantity>,
+    /// Times the ordinary rate of that hour of the week.
+    pub multiplier: Option<Quantity>,
+}

@@ -1,0 +1,104 @@
+//! When the calendar's events took place and will: what a profile must measure apart.
+//!
+//! Pure dates; whoever measures fills [`crate::OccurrenceMeasured`] from them. The invariant: the
+//! windows of one close (three days of one month-end, say) are one occurrence, never three.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use plimsoll_calendar::{Calendar, CalendarError, Rule};
+
+use crate::spec::{EventRate, EventSpec, Span, Spec};
+
+/// The history that profiles are made from, and the events around `as_of`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Windows {
+    /// First instant of the history, and the first after it (`as_of`).
+    pub history: (Timestamp, Timestamp),
+    /// Occurrences that have ended, within `event_history`, earliest first.
+    pub past: Vec<EventWindows>,
+    /// Occurrences that are not over, within `horizon`, earliest first. One that has begun keeps the
+    /// windows that are left of it.
+    pub coming: Vec<EventWindows>,
+}
+
+/// One occurrence of one event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventWindows {
+    /// Name of the event in the spec.
+    pub event: String,
+    /// The period that it belongs to, for example `2026-11`.
+    pub occurrence: String,
+    /// Half-open windows, earliest first; never empty.
+    pub windows: Vec<(Timestamp, Timestamp)>,
+    /// What it does to each workflow.
+    pub workflows: BTreeMap<String, EventRate>,
+}
+
+impl EventWindows {
+    /// Start of the first window.
+    #[must_use]
+    pub fn start(&self) -> Timestamp {
+        self.windows.first().map_or(Timestamp::MIN, |window| window.0)
+    }
+
+    /// End of the last window.
+    #[must_use]
+    pub fn end(&self) -> Timestamp {
+        self.windows.last().map_or(Timestamp::MIN, |window| window.1)
+    }
+
+    /// Whether an instant lies in one of its windows.
+    #[must_use]
+    pub fn contains(&self, at: Timestamp) -> bool {
+        self.windows.iter().any(|(start, end)| *start <= at && at < *end)
+    }
+}
+
+/// The windows to measure and to plan for, as of an instant.
+///
+/// # Errors
+/// [`CalendarError`] for a rule that cannot be read, or days that the holiday set does not know.
+pub fn windows(spec: &Spec, calendar: &Calendar, as_of: Timestamp) -> Result<Windows, CalendarError> {
+    let policy = &spec.policy;
+    let mut found = Windows { history: (back(as_of, policy.history)?, as_of), ..Windows::default() };
+    let (from, to) = (back(as_of, policy.event_history)?, as_of.checked_add(policy.horizon.duration())?);
+    for event in &spec.events {
+        for occurrence in occurrences(event, calendar, from, to)? {
+            if occurrence.end() <= as_of {
+                found.past.push(occurrence);
+            } else {
+                let mut coming = occurrence;
+                coming.windows.retain(|(_, end)| *end > as_of);
+                found.coming.push(coming);
+            }
+        }
+    }
+    found.past.sort_by_key(EventWindows::start);
+    found.coming.sort_by_key(EventWindows::start);
+    Ok(found)
+}
+
+fn back(from: Timestamp, by: Span) -> Result<Timestamp, CalendarError> {
+    Ok(from.checked_sub(by.duration())?)
+}
+
+/// Occurrences of one event whose first window starts in `from..to`.
+fn occurrences(
+    event: &EventSpec,
+    calendar: &Calendar,
+    from: Timestamp,
+    to: Timestamp,
+) -> Result<Vec<EventWindows>, CalendarError> {
+    let mut by_id: BTreeMap<String, Vec<(Timestamp, Timestamp)>> = BTreeMap::new();
+    for window in Rule::parse(&event.when)?.occurrences(calendar, from, to)? {
+        by_id.entry(window.id).or_default().push((window.start, window.end));
+    }
+    let occurrence = |(occurrence, windows)| EventWindows {
+        event: event.name.clone(),
+        occurrence,
+        windows,
+        workflows: event.workflows.clone(),
+    };
+    Ok(by_id.into_iter().map(occurrence).filter(|occurrence| occurrence.start() >= from).collect())
+}
