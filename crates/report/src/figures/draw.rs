@@ -1,0 +1,288 @@
+//! Draw against limit: what a pool's busiest minutes came to, day by day, and what its next event
+//! will ask of the limit.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+use plimsoll_plan::{DimensionPlan, Measured, OccurrenceMeasured, Plan, PoolMeasured, PoolPlan};
+
+use super::{Figure, Table, needs_action, sample, series, whereabouts};
+use crate::{
+    charts::{Band, DayDraw, DrawLimit, Forecast, Label, Step},
+    format::{NONE, about, compact, count, day, day_year, group},
+    local::Local,
+    names,
+};
+
+/// Most days of history shown: a year and the event of a year ago.
+const MOST_DAYS: i64 = 400;
+
+/// Days shown after the last that matters.
+const MARGIN_DAYS: i64 = 3;
+
+/// Days shown ahead where no event is forecast.
+const AHEAD_DAYS: i64 = 21;
+
+/// Most rows of the table under the chart.
+const MOST_ROWS: usize = 12;
+
+pub(super) fn figure(
+    number: usize,
+    plan: &Plan,
+    pool: &PoolPlan,
+    measured: &Measured,
+    local: &Local,
+) -> Option<Figure> {
+    let drawn = series::drawn(pool, measured)?;
+    let dimension = drawn.dimension;
+    let days = days(measured, drawn.pool, &drawn.measure, local)?;
+    let bands = bands(plan, pool, dimension, measured, local);
+    let chart = chart(plan, dimension, days, bands, local);
+    let label = Label {
+        id: format!("draw-{number}"),
+        title: title(pool, dimension, &chart, local),
+        desc: description(dimension, &chart),
+    };
+    let place = whereabouts(&pool.pool, pool.account.as_deref(), pool.region.as_deref());
+    let first = chart.days.first().map_or(chart.as_of, |d| d.day);
+    let last = chart.days.last().map_or(chart.as_of, |d| d.day);
+    let hollow = if chart.days.iter().any(|d| d.throttled) {
+        " \u{b7} hollow with a triangle: throttled, so at least this much"
+    } else {
+        ""
+    };
+    let missing = if chart.days.iter().any(|d| d.amount.is_none()) {
+        " \u{b7} small circles: no telemetry"
+    } else {
+        ""
+    };
+    Some(Figure {
+        subtitle: format!(
+            "Busiest minute of each day, {} ({}) \u{b7} {place} \u{b7} {} to {}, {} time{hollow}{missing}",
+            names::dimension(&dimension.dimension),
+            dimension.basis,
+            day(first),
+            day_year(last),
+            local.city(),
+        ),
+        svg: chart.svg(&label),
+        table: table(&chart),
+        source: series::query(&drawn),
+        id: label.id,
+        title: label.title,
+        desc: label.desc,
+    })
+}
+
+/// Every day from the first to the last that was measured.
+fn days(measured: &Measured, pool: &PoolMeasured, measure: &str, local: &Local) -> Option<Vec<DayDraw>> {
+    let drawn = series::by_day(pool, measure, local);
+    let known = series::known_days(measured, local);
+    let last = *known.last()?;
+    let first = (*known.first()?).max(later(last, -MOST_DAYS));
+    if drawn.is_empty() {
+        return None;
+    }
+    let mut days = Vec::new();
+    let mut date = first;
+    while date <= last {
+        let (amount, throttled) = match drawn.get(&date) {
+            Some(&(amount, throttled)) => (Some(amount), throttled),
+            None => (known.contains(&date).then_some(0), false),
+        };
+        days.push(DayDraw { day: date, amount, throttled });
+        let Ok(next) = date.tomorrow() else { break };
+        date = next;
+    }
+    Some(days)
+}
+
+/// Occurrences, past and coming, of the events that move this pool: those that its workflows lived
+/// through, and the one that it is planned for.
+fn bands(
+    plan: &Plan,
+    pool: &PoolPlan,
+    dimension: &DimensionPlan,
+    measured: &Measured,
+    local: &Local,
+) -> Vec<Band> {
+    let draws_here = |workflow: &str| pool.contributors.iter().any(|c| c.workflow == workflow);
+    let past: Vec<&OccurrenceMeasured> =
+        measured.workflows.iter().filter(|w| draws_here(&w.workflow)).flat_map(|w| &w.occurrences).collect();
+    let concerns =
+        |event: &str| Some(event) == dimension.event.as_deref() || past.iter().any(|o| o.event == event);
+    let past_spans = past.iter().map(|o| (&o.event, o.start, o.end));
+    let coming = plan.events.iter().filter(|e| concerns(&e.event)).map(|e| (&e.event, e.start, e.end));
+    // Two workflows of one event give one band.
+    let unique: BTreeMap<(Date, Date), &String> = past_spans
+        .chain(coming)
+        .map(|(event, start, end)| ((local.day(start), local.last_day(end)), event))
+        .collect();
+    unique.into_iter().map(|((from, to), name)| Band { from, to, name: name.clone() }).collect()
+}
+
+fn chart(
+    plan: &Plan,
+    dimension: &DimensionPlan,
+    days: Vec<DayDraw>,
+    bands: Vec<Band>,
+    local: &Local,
+) -> DrawLimit {
+    let as_of = local.day(plan.as_of);
+    let forecast = dimension.event_start.map(|start| Forecast {
+        day: local.day(start),
+        mean: dimension.mean_demand,
+        p95: dimension.p95_floor,
+    });
+    let last = days.last().map_or(as_of, |d| d.day).max(as_of);
+    let until = match &forecast {
+        Some(f) => later(f.day.max(last), MARGIN_DAYS),
+        None => later(last, AHEAD_DAYS),
+    };
+    let acting = needs_action(dimension);
+    DrawLimit {
+        limits: limits(dimension),
+        days,
+        bands,
+        as_of,
+        file_by: dimension.file_by.filter(|_| acting),
+        last_safe: dimension.last_safe.filter(|_| acting),
+        forecast,
+        until,
+    }
+}
+
+/// The dated limits; the one in force where no dates are known.
+fn limits(dimension: &DimensionPlan) -> Vec<Step> {
+    if dimension.limits.is_empty() {
+        return dimension.limit.map(|value| Step { from: None, value }).into_iter().collect();
+    }
+    let steps = dimension.limits.iter();
+    steps.map(|s| Step { from: s.from, value: s.value }).collect()
+}
+
+fn later(date: Date, days: i64) -> Date {
+    let span = jiff::Span::new().try_days(days);
+    span.and_then(|s| date.checked_add(s)).unwrap_or(date)
+}
+
+/// The finding: whether the limit holds at the next event, and whether it held before.
+fn title(pool: &PoolPlan, dimension: &DimensionPlan, chart: &DrawLimit, local: &Local) -> String {
+    let model = names::model(&pool.pool);
+    let past: Vec<&Band> = chart.bands.iter().filter(|b| b.to < chart.as_of).collect();
+    let hit = past.iter().filter(|b| throttled_in(chart, b)).count();
+    let before = match (hit, past.len()) {
+        (0, _) => String::new(),
+        (hit, all) => format!(", as at {hit} of the last {all}"),
+    };
+    let Some(limit) = dimension.limit else {
+        return format!("{model} draws on a pool whose limit is not known");
+    };
+    let event = match (&dimension.event, dimension.event_start) {
+        (Some(event), Some(start)) => format!("the {event} of {}", day(local.day(start))),
+        (Some(event), None) => format!("the {event}"),
+        _ => "its busiest".to_owned(),
+    };
+    if dimension.fix_first {
+        format!("{model} passes its limit at {event} unless a setting changes{before}")
+    } else if dimension.p95_floor > limit {
+        format!("{model} passes its limit at {event}{before}")
+    } else if dimension.need > limit {
+        format!("{model} has too little headroom left at {event}")
+    } else {
+        format!(
+            "{model} stays under its limit at {event}: P95 is {} of it",
+            about(dimension.utilization_p95.unwrap_or_default())
+        )
+    }
+}
+
+fn throttled_in(chart: &DrawLimit, band: &Band) -> bool {
+    chart.days.iter().any(|d| d.throttled && (band.from..=band.to).contains(&d.day))
+}
+
+fn description(dimension: &DimensionPlan, chart: &DrawLimit) -> String {
+    let mut known: Vec<u64> = chart.days.iter().filter_map(|d| d.amount).collect();
+    let mut parts = Vec::new();
+    let busiest = chart.days.iter().max_by_key(|d| (d.amount, std::cmp::Reverse(d.day)));
+    if let (Some(median), Some(top)) = (series::median(&mut known), busiest) {
+        parts.push(format!(
+            "The busiest minute of a day is {} at the median of {}, and {} at most, on {}",
+            compact(median),
+            count(known.len() as u64, "day", "days"),
+            top.amount.map_or_else(|| NONE.to_owned(), |a| compact(a as f64)),
+            day(top.day),
+        ));
+    }
+    let throttled: Vec<String> = chart.days.iter().filter(|d| d.throttled).map(|d| day(d.day)).collect();
+    if !throttled.is_empty() {
+        let listed = match throttled.as_slice() {
+            [one] => one.clone(),
+            few if few.len() <= 4 => few.join(", "),
+            many => format!("{} and {} more", many.get(..3).unwrap_or_default().join(", "), many.len() - 3),
+        };
+        parts.push(format!("throttled on {listed}, where demand is a lower bound"));
+    }
+    let missing = chart.days.iter().filter(|d| d.amount.is_none()).count();
+    if missing > 0 {
+        parts.push(format!("no telemetry on {} (dots)", count(missing as u64, "day", "days")));
+    }
+    let limits: Vec<String> = chart
+        .limits
+        .iter()
+        .map(|s| match s.from {
+            Some(from) => format!("{} from {}", compact(s.value as f64), day_year(from)),
+            None => compact(s.value as f64),
+        })
+        .collect();
+    if !limits.is_empty() {
+        parts.push(format!("limit {}", limits.join(", ")));
+    }
+    if let Some(f) = &chart.forecast {
+        parts.push(format!(
+            "forecast for {}: mean {}, P95 {} (n = {})",
+            day(f.day),
+            compact(f.mean as f64),
+            compact(f.p95 as f64),
+            sample(dimension),
+        ));
+    }
+    format!("{}.", parts.join("; "))
+}
+
+/// The days that matter: those of events, those throttled, and the busiest ordinary one.
+fn table(chart: &DrawLimit) -> Table {
+    let event_of = |date: Date| chart.bands.iter().find(|b| (b.from..=b.to).contains(&date));
+    let limit_on = |date: Date| chart.limit_on(date).map_or_else(|| NONE.to_owned(), group);
+    let ordinary = chart
+        .days
+        .iter()
+        .filter(|d| event_of(d.day).is_none() && !d.throttled)
+        .max_by_key(|d| (d.amount, std::cmp::Reverse(d.day)))
+        .map(|d| d.day);
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for draw in &chart.days {
+        let event = event_of(draw.day);
+        let what = match (event, draw.throttled) {
+            (Some(band), _) => band.name.clone(),
+            (None, true) => "throttled".to_owned(),
+            (None, false) if Some(draw.day) == ordinary => "busiest ordinary day".to_owned(),
+            (None, false) => continue,
+        };
+        let amount = match (draw.amount, draw.throttled) {
+            (None, _) => NONE.to_owned(),
+            (Some(amount), true) => format!("\u{2265} {}", group(amount)),
+            (Some(amount), false) => group(amount),
+        };
+        rows.push(vec![day_year(draw.day), what, amount, limit_on(draw.day)]);
+    }
+    let left = rows.len().saturating_sub(MOST_ROWS);
+    rows.drain(..left);
+    if let Some(f) = &chart.forecast {
+        let name = event_of(f.day).map_or_else(String::new, |b| format!("{}, ", b.name));
+        for (word, value) in [("mean", f.mean), ("P95", f.p95)] {
+            rows.push(vec![day_year(f.day), format!("{name}forecast {word}"), group(value), limit_on(f.day)]);
+        }
+    }
+    Table { head: vec!["day", "what", "busiest minute", "limit"], text_columns: 2, rows }
+}

@@ -1,0 +1,180 @@
+//! The decisions that a plan asks for, in the order of their dates: requests, reservations, and what
+//! can be done on any day because it needs no provider.
+
+use jiff::civil::Date;
+use plimsoll_plan::{CheaperFix, DimensionPlan, Plan, QuotaRequest, ReservationPlan};
+use serde::Serialize;
+
+use crate::{
+    figures::{sample, whereabouts},
+    format::{NONE, about, compact, day, group, percent, ratio, usd},
+    local::Local,
+    names,
+};
+
+/// Most decisions on page one.
+const MOST: usize = 12;
+
+/// One line of the table of decisions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Decision {
+    /// The day, or "any day".
+    pub(crate) when: String,
+    /// What day that is: "last safe day", "file by".
+    pub(crate) note: String,
+    /// Whether it has to be done now.
+    pub(crate) urgent: bool,
+    /// What to do.
+    pub(crate) what: String,
+    /// Where: the pool, or the workflow.
+    pub(crate) place: String,
+    /// Id of the section that tells all, where there is one.
+    pub(crate) anchor: Option<String>,
+    /// Now and then: "1M → 2.5M".
+    pub(crate) change: String,
+    /// Why.
+    pub(crate) why: String,
+    /// What stands behind the why.
+    pub(crate) n: String,
+    /// Who.
+    pub(crate) owner: Option<String>,
+}
+
+/// The decisions, and how many more there are.
+pub(super) fn list(plan: &Plan, local: &Local) -> (Vec<Decision>, usize) {
+    let mut dated: Vec<(Option<Date>, Decision)> = Vec::new();
+    for (i, request) in plan.quota_requests.iter().enumerate() {
+        let due = if request.decision == "planned" { request.file_by } else { request.last_safe };
+        dated.push((Some(due), of_request(plan, request, i + 1, local)));
+    }
+    for reservation in &plan.reservations {
+        if !matches!(reservation.action.as_str(), "hold" | "unknown") {
+            dated.push((reservation.until, of_reservation(plan, reservation)));
+        }
+    }
+    for fix in &plan.cheaper_first {
+        dated.push((None, of_fix(plan, fix)));
+    }
+    // Stable: within a day the plan's own order stands, and what has no date comes last.
+    dated.sort_by_key(|(due, _)| (due.is_none(), *due));
+    let left = dated.len().saturating_sub(MOST);
+    dated.truncate(MOST);
+    (dated.into_iter().map(|(_, d)| d).collect(), left)
+}
+
+fn of_request(plan: &Plan, request: &QuotaRequest, number: usize, local: &Local) -> Decision {
+    let (when, note) = match request.decision.as_str() {
+        "planned" => (day(request.file_by), format!("file by; last safe {}", day(request.last_safe))),
+        "late" => ("late".to_owned(), format!("last safe was {}", day(request.last_safe))),
+        _ => (day(request.last_safe), format!("last safe day; file by {}", day(request.file_by))),
+    };
+    let found = super::dimensions(plan).find(|(pool, d)| {
+        pool.pool == request.pool && pool.account == request.account && d.dimension == request.dimension
+    });
+    let from = request.from.map_or_else(|| NONE.to_owned(), |v| compact(v as f64));
+    Decision {
+        when,
+        note,
+        urgent: request.decision != "planned",
+        what: format!("Raise {}", names::dimension(&request.dimension)),
+        place: whereabouts(
+            &request.pool,
+            request.account.as_deref(),
+            found.and_then(|(pool, _)| pool.region.as_deref()),
+        ),
+        anchor: Some(format!("request-{number}")),
+        change: format!("{from} \u{2192} {}", compact(request.to as f64)),
+        why: found.map_or_else(String::new, |(_, d)| reason(d, local)),
+        n: found.map_or_else(String::new, |(_, d)| evidence(d)),
+        owner: request.owner.clone(),
+    }
+}
+
+/// What the limit has to carry, when, and what is known of it.
+fn reason(dimension: &DimensionPlan, local: &Local) -> String {
+    let at = match (&dimension.event, dimension.event_start) {
+        (Some(event), Some(start)) => {
+            format!("{event}, {} {}", day(local.day(start)), local.clock(start))
+        }
+        (Some(event), None) => event.clone(),
+        _ => "busiest hour of the week".to_owned(),
+    };
+    let use_of_limit =
+        dimension.utilization_p95.map_or_else(String::new, |u| format!(", {} the limit", ratio(u)));
+    let censored = if dimension.censored > 0.0 {
+        format!(
+            "; {} of the attempts in past ones were refused, so what they show is a lower bound",
+            percent(dimension.censored)
+        )
+    } else {
+        String::new()
+    };
+    format!("{at}: P95 {}{use_of_limit}{censored}", compact(dimension.p95_floor as f64))
+}
+
+fn evidence(dimension: &DimensionPlan) -> String {
+    let runs = format!("n = {}", sample(dimension));
+    match dimension.occurrences {
+        _ if dimension.event.is_none() => runs,
+        0 => format!("{runs}, no past occurrence"),
+        1 => format!("{runs}, one past occurrence, no trend"),
+        k => format!("{runs}, {k} past occurrences"),
+    }
+}
+
+fn of_reservation(plan: &Plan, reservation: &ReservationPlan) -> Decision {
+    let owner = plan.pools.iter().find(|p| p.pool == reservation.pool).and_then(|p| p.owner.clone());
+    // The planner's reason may name the money itself.
+    let told = reservation.reason.contains('$') || reservation.reason.contains("USD");
+    let cost = match (&reservation.held_cost_usd, &reservation.monthly_cost_usd) {
+        (Some(now), Some(then)) if !told => {
+            format!("; {} \u{2192} {} a month", usd(now), usd(then))
+        }
+        _ => String::new(),
+    };
+    Decision {
+        when: reservation.until.map_or_else(|| "any day".to_owned(), day),
+        note: reservation.until.map_or_else(String::new, |_| "present term ends".to_owned()),
+        urgent: false,
+        what: names::action(&reservation.action),
+        place: names::pool(&reservation.pool),
+        anchor: None,
+        change: format!("{} \u{2192} {} {}", reservation.held, reservation.recommended, reservation.unit),
+        why: format!("{}{cost}", reservation.reason.trim_end_matches('.')),
+        n: String::new(),
+        owner,
+    }
+}
+
+fn of_fix(plan: &Plan, fix: &CheaperFix) -> Decision {
+    let missing = super::dimensions(plan)
+        .find(|(pool, d)| pool.pool == fix.pool && d.dimension == fix.dimension)
+        .and_then(|(_, d)| Some(d.need.saturating_sub(d.limit?)))
+        .filter(|gap| *gap > 0);
+    let of_gap = match missing {
+        Some(gap) if fix.frees >= gap => ", more than what is missing".to_owned(),
+        Some(gap) => format!(", about {} of what is missing", about(fix.frees as f64 / gap as f64)),
+        None => String::new(),
+    };
+    let place = match &fix.workflow {
+        Some(workflow) => format!("{workflow} on {}", names::model(&fix.pool)),
+        None => names::pool(&fix.pool),
+    };
+    Decision {
+        when: "any day".to_owned(),
+        note: "no request needed".to_owned(),
+        urgent: false,
+        what: names::fix(&fix.fix),
+        place,
+        anchor: None,
+        change: format!("frees {}", compact(fix.frees as f64)),
+        why: format!(
+            "{}; frees {} {} at the peak{of_gap}",
+            fix.detail.trim_end_matches('.'),
+            group(fix.frees),
+            names::dimension(&fix.dimension)
+        ),
+        n: String::new(),
+        owner: fix.owner.clone(),
+    }
+}

@@ -1,0 +1,105 @@
+//! At most four figures that sum a plan up; one that is not known is left out, not shown as zero.
+
+use plimsoll_plan::{Plan, ReservationPlan};
+use rust_decimal::Decimal;
+use serde::Serialize;
+
+use crate::{
+    figures::needs_action,
+    format::{about, count, day, usd_decimal},
+    local::Local,
+    names,
+};
+
+/// Most figures in the band.
+const MOST: usize = 4;
+
+/// A figure with what it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct KeyFigure {
+    /// The figure.
+    pub(crate) figure: String,
+    /// What it is of.
+    pub(crate) what: String,
+}
+
+pub(super) fn list(plan: &Plan, local: &Local) -> Vec<KeyFigure> {
+    let candidates =
+        [Some(requests(plan)), tightest(plan, local), cost(plan), idle(plan), next_event(plan, local)];
+    candidates.into_iter().flatten().take(MOST).collect()
+}
+
+/// Requests to file now, or those planned where none is due.
+fn requests(plan: &Plan) -> KeyFigure {
+    let with = |wanted: &[&str]| {
+        let matching = plan.quota_requests.iter();
+        matching.filter(|r| wanted.contains(&r.decision.as_str())).count() as u64
+    };
+    let (now, late, planned) = (with(&["file_now", "late"]), with(&["late"]), with(&["planned"]));
+    let noun = |n: u64| if n == 1 { "request" } else { "requests" };
+    if now > 0 {
+        let late = if late > 0 { format!(", {late} of them late") } else { String::new() };
+        KeyFigure { figure: now.to_string(), what: format!("{} to file now{late}", noun(now)) }
+    } else if planned > 0 {
+        KeyFigure { figure: planned.to_string(), what: format!("{} planned, none due", noun(planned)) }
+    } else {
+        KeyFigure { figure: "none".to_owned(), what: "no request to file".to_owned() }
+    }
+}
+
+/// The limit that is closest to being passed, or farthest beyond.
+fn tightest(plan: &Plan, local: &Local) -> Option<KeyFigure> {
+    let (pool, dimension, used) = super::dimensions(plan)
+        .filter_map(|(pool, d)| Some((pool, d, d.utilization_p95?)))
+        .max_by(|a, b| {
+            let due = |d| u8::from(needs_action(d));
+            due(a.1).cmp(&due(b.1)).then(a.2.total_cmp(&b.2))
+        })?;
+    let at = match (&dimension.event, dimension.event_start) {
+        (Some(_), Some(start)) => format!(" on {}", day(local.day(start))),
+        _ => String::new(),
+    };
+    Some(KeyFigure {
+        figure: format!("{} of the limit", about(used)),
+        what: format!("{}, {}, P95{at}", names::model(&pool.pool), names::dimension(&dimension.dimension)),
+    })
+}
+
+/// The sum of an amount over the reservations; none where any of them is unknown.
+fn sum(plan: &Plan, amount: impl Fn(&ReservationPlan) -> Option<&String>) -> Option<Decimal> {
+    if plan.reservations.is_empty() {
+        return None;
+    }
+    plan.reservations
+        .iter()
+        .map(|r| amount(r).and_then(|text| text.parse::<Decimal>().ok()))
+        .try_fold(Decimal::ZERO, |sum, next| sum.checked_add(next?))
+}
+
+fn cost(plan: &Plan) -> Option<KeyFigure> {
+    let now = sum(plan, |r| r.held_cost_usd.as_ref())?;
+    let then = sum(plan, |r| r.monthly_cost_usd.as_ref())?;
+    Some(if now == then {
+        KeyFigure { figure: usd_decimal(now), what: "a month for reservations, unchanged".to_owned() }
+    } else {
+        KeyFigure {
+            figure: format!("{} \u{2192} {}", usd_decimal(now), usd_decimal(then)),
+            what: "a month for reservations, after the actions below".to_owned(),
+        }
+    })
+}
+
+fn idle(plan: &Plan) -> Option<KeyFigure> {
+    let idle = sum(plan, |r| r.idle_usd.as_ref()).filter(|v| !v.is_zero())?;
+    Some(KeyFigure { figure: usd_decimal(idle), what: "a month of it idle today".to_owned() })
+}
+
+fn next_event(plan: &Plan, local: &Local) -> Option<KeyFigure> {
+    let event = plan.events.iter().find(|e| e.start > plan.as_of)?;
+    let start = local.day(event.start);
+    let days = start.duration_since(local.day(plan.as_of)).as_hours() / 24;
+    Some(KeyFigure {
+        figure: count(days.unsigned_abs(), "day", "days"),
+        what: format!("to the next {}, {}", event.event, day(start)),
+    })
+}

@@ -1,0 +1,37 @@
+//! How far the data behind a plan can be trusted: n, coverage, occurrences, censored share.
+
+use std::collections::BTreeMap;
+
+use plimsoll_plan::Plan;
+
+use crate::format::{count, group, percent};
+
+pub(super) fn list(plan: &Plan) -> Vec<String> {
+    let history = &plan.history;
+    let mut out = vec![
+        format!(
+            "{} on {}",
+            count(history.runs, "finished run", "finished runs"),
+            count(u64::from(history.days), "day", "days")
+        ),
+        format!("usage known for {} of model calls", percent(history.coverage)),
+    ];
+    let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
+    for event in &plan.events {
+        let most = seen.entry(&event.event).or_default();
+        *most = (*most).max(event.occurrences);
+    }
+    for (event, occurrences) in seen {
+        out.push(match occurrences {
+            0 => format!("{event}: never measured, so its rate is an assumption"),
+            1 => format!("{event}: measured once, which is no trend"),
+            n => format!("{event}: measured {} times", group(u64::from(n))),
+        });
+    }
+    out.push(if history.censored > 0.0 {
+        format!("{} of busy minutes throttled: demand there is a lower bound", percent(history.censored))
+    } else {
+        "no busy minute was throttled".to_owned()
+    });
+    out
+}

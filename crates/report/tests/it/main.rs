@@ -1,0 +1,7 @@
+//! The report as a reader gets it, made from the example company in figures written by hand.
+
+mod fixture;
+mod html;
+mod markdown;
+mod odd;
+mod templates;
