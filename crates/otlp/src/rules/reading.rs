@@ -1,0 +1,461 @@
+//! One span read by the rules: its attributes sorted into slots, its kind, the values of its columns.
+//!
+//! A `Reading` is used for span after span and keeps its room. Invariant: between spans only what the
+//! resource said remains.
+
+use std::borrow::Cow;
+
+use super::compile::{AliasRule, CorrectionRule, FastMap, NO_SLOT, Rules, ScopeFacts, Shape, Slot};
+use super::place::Locator;
+use super::scalar::{BadNumber, Scalar};
+use super::usage::{Sent, split};
+use crate::dialect::{Kind, Origin};
+use crate::quality::{BAD_NUMBER, BAD_TTFT, DIALECT_MISMATCH, MISREPORTED, Quality, ZERO_USAGE};
+use crate::wire::{Event, Malformed, Resource, Span, Value};
+
+/// Keys of one body whose slots are remembered; senders can make up any number.
+const MAX_SEEN: usize = 4096;
+
+/// A value at a column of the schema.
+pub(crate) type Placed<'p, 'a> = (usize, &'p Scalar<'a>);
+
+/// The state of reading one span.
+#[derive(Debug)]
+pub(crate) struct Reading<'a> {
+    rules: &'a Rules,
+    scope: ScopeFacts,
+    /// The slots of the keys that this body was seen to use: one look at each key but the first time.
+    seen: FastMap<&'a [u8], Slot>,
+    /// What stands in each slot.
+    values: Vec<Value<'a>>,
+    /// Slots of the span to empty afterwards, and those of the resource.
+    span_slots: Vec<u16>,
+    resource_slots: Vec<u16>,
+    /// The slot of each attribute of the span, in their order.
+    attribute_slots: Vec<Slot>,
+    /// Slots whose value a column holds, so that the map of attributes need not.
+    consumed: Vec<bool>,
+    /// Aliases that have a value, to be tried in their order.
+    candidates: Vec<u16>,
+    /// The values of the columns, and which have one.
+    cells: Vec<Option<Scalar<'a>>>,
+    filled: Vec<u16>,
+    /// The slot that the input count came from.
+    input_slot: u16,
+    locator: Locator<'a>,
+}
+
+impl<'a> Reading<'a> {
+    pub(crate) fn new(rules: &'a Rules) -> Self {
+        Self {
+            rules,
+            scope: ScopeFacts::default(),
+            seen: FastMap::default(),
+            values: vec![Value::Empty; rules.readers.len()],
+            span_slots: Vec::new(),
+            resource_slots: Vec::new(),
+            attribute_slots: Vec::new(),
+            consumed: vec![false; rules.readers.len()],
+            candidates: Vec::new(),
+            cells: vec![None; rules.targets.len()],
+            filled: Vec::new(),
+            input_slot: NO_SLOT,
+            locator: Locator::new(&rules.places),
+        }
+    }
+
+    /// Goes on to the spans of another resource.
+    pub(crate) fn enter_resource(&mut self, resource: &Resource<'a>) {
+        for slot in self.resource_slots.drain(..) {
+            self.values[usize::from(slot)] = Value::Empty;
+        }
+        for attribute in &resource.attributes {
+            if let Some(slot) = self.rules.resources.get(attribute.key).filter(|slot| !self.has(slot.index)) {
+                self.values[usize::from(slot.index)] = attribute.value;
+                self.resource_slots.push(slot.index);
+            }
+        }
+    }
+
+    /// Whether a resource attribute goes into a column and need not join the attributes of spans.
+    pub(crate) fn takes_resource(&self, key: &[u8]) -> bool {
+        let slot = self.rules.resources.get(key);
+        slot.is_some_and(|slot| {
+            !self.rules.readers[usize::from(slot.index)].iter().any(|alias| self.rule(*alias).alias.keep)
+        })
+    }
+
+    /// Goes on to the spans of another scope.
+    pub(crate) fn enter_scope(&mut self, name: &str, version: &str) {
+        self.scope = self.rules.scopes.facts(name, version);
+    }
+
+    /// Reads a span; gives its kind and the dialect that told.
+    pub(crate) fn read(
+        &mut self,
+        span: &Span<'a>,
+        quality: &mut Quality,
+    ) -> Result<(Kind, Option<&'a str>), Malformed> {
+        self.clear();
+        self.fill_slots(span)?;
+        for slot in self.span_slots.iter().chain(&self.resource_slots) {
+            self.candidates.extend_from_slice(&self.rules.readers[usize::from(*slot)]);
+        }
+        let judged = self.rules.kinds.iter().find_map(|test| Some((test.judge(span, self)?, test.dialect)));
+        let (kind, dialect) = judged.map_or((Kind::Other, None), |(kind, dialect)| (kind, Some(dialect)));
+        self.candidates.extend_from_slice(&self.rules.names);
+        self.candidates.sort_unstable();
+        self.resolve(span, kind, quality);
+        self.correct_place(kind);
+        self.correct_usage(kind, quality);
+        self.correct_first_token(span, quality);
+        let dialect = self.scope.dialect.or(dialect);
+        Ok((kind, dialect.map(|dialect| self.rules.dialect_names[dialect].as_str())))
+    }
+
+    /// The values of columns, those without left out.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = Placed<'_, 'a>> {
+        let stored = self.filled.iter().filter(|target| **target != self.rules.known.total_tokens);
+        stored.filter_map(|target| Some((usize::from(*target), self.cell(*target)?)))
+    }
+
+    /// What the dialect says of the span's status.
+    pub(crate) fn status(&self) -> Option<&str> {
+        self.text(self.rules.known.status)
+    }
+
+    /// Whether the map of attributes keeps the span's attribute at `index`: it is not content, and no
+    /// column holds it.
+    pub(crate) fn keeps(&self, index: usize) -> bool {
+        let Slot { index, content } = self.attribute_slots[index];
+        !content && !self.consumed.get(usize::from(index)).is_some_and(|consumed| *consumed)
+    }
+
+    pub(super) fn has(&self, slot: u16) -> bool {
+        !matches!(self.values[usize::from(slot)], Value::Empty)
+    }
+
+    pub(super) fn holds(&self, when: u16) -> bool {
+        self.scope.hold(when)
+    }
+
+    /// The text of an attribute, without the quotes of one that is sent as JSON.
+    pub(super) fn text_at(&self, slot: u16) -> Option<Cow<'a, str>> {
+        let Value::Text(bytes) = self.values[usize::from(slot)] else { return None };
+        Some(String::from_utf8_lossy(
+            bytes.strip_prefix(b"\"").and_then(|bytes| bytes.strip_suffix(b"\"")).unwrap_or(bytes),
+        ))
+    }
+
+    /// Whether any alias of the target has a value.
+    pub(super) fn is_candidate(&self, target: u16) -> bool {
+        self.candidates.iter().any(|alias| self.rule(*alias).target == target)
+    }
+
+    fn rule(&self, alias: u16) -> &'a AliasRule {
+        &self.rules.aliases[usize::from(alias)]
+    }
+
+    fn clear(&mut self) {
+        for slot in self.span_slots.drain(..) {
+            self.values[usize::from(slot)] = Value::Empty;
+            self.consumed[usize::from(slot)] = false;
+        }
+        for target in self.filled.drain(..) {
+            self.cells[usize::from(target)] = None;
+        }
+        self.candidates.clear();
+        self.attribute_slots.clear();
+        self.input_slot = NO_SLOT;
+    }
+
+    fn fill_slots(&mut self, span: &Span<'a>) -> Result<(), Malformed> {
+        for attribute in &span.attributes {
+            let slot = self.slot(attribute.key);
+            self.attribute_slots.push(slot);
+            if slot.index != NO_SLOT {
+                self.put(slot.index, attribute.value);
+            }
+        }
+        if self.rules.events.is_empty() {
+            return Ok(());
+        }
+        for event in &span.events {
+            let event = Event::read(event)?;
+            let Some(slots) = self.rules.events.get(event.name) else { continue };
+            if let Some(slot) = slots.time.filter(|slot| !self.has(*slot)) {
+                let since = i128::from(event.time) - i128::from(span.start);
+                self.put(slot, i64::try_from(since).map_or(Value::Empty, Value::Int));
+            }
+            event.attributes(|attribute| {
+                let slot = slots.attributes.iter().find(|(key, _)| **key == *attribute.key);
+                if let Some((_, slot)) = slot {
+                    self.put(*slot, attribute.value);
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The slot of a span attribute.
+    #[inline]
+    fn slot(&mut self, key: &'a [u8]) -> Slot {
+        if let Some(slot) = self.seen.get(key) {
+            return *slot;
+        }
+        let slot = match self.rules.attributes.get(key) {
+            Some(slot) => *slot,
+            None => Slot { index: NO_SLOT, content: self.rules.content.contains(key) },
+        };
+        if self.seen.len() < MAX_SEEN {
+            self.seen.insert(key, slot);
+        }
+        slot
+    }
+
+    /// Fills a slot; of several values the first stands.
+    #[inline]
+    fn put(&mut self, slot: u16, value: Value<'a>) {
+        let place = &mut self.values[usize::from(slot)];
+        if matches!(place, Value::Empty) {
+            *place = value;
+            self.span_slots.push(slot);
+        }
+    }
+
+    /// Tries the aliases in their order; the first with a value fills its column.
+    fn resolve(&mut self, span: &Span<'a>, kind: Kind, quality: &mut Quality) {
+        let candidates = std::mem::take(&mut self.candidates);
+        for alias in &candidates {
+            let rule = self.rule(*alias);
+            let allowed =
+                (rule.alias.kinds.is_empty() || rule.alias.kinds.contains(&kind)) && self.holds(rule.when);
+            if !allowed || self.cell(rule.target).is_some() {
+                continue;
+            }
+            let value = self.raw(rule, span, quality).map(|value| self.shaped(rule, value, span, quality));
+            match value {
+                Some(Ok(Some(value))) => {
+                    self.set(rule.target, Some(value));
+                    if rule.slot != NO_SLOT {
+                        self.consumed[usize::from(rule.slot)] |= !rule.alias.keep;
+                    }
+                    if rule.target == self.rules.known.input_tokens {
+                        self.input_slot = rule.slot;
+                    }
+                }
+                Some(Err(BadNumber)) => quality.flag(BAD_NUMBER),
+                Some(Ok(None)) | None => {}
+            }
+        }
+        self.candidates = candidates;
+    }
+
+    fn raw(&self, rule: &AliasRule, span: &Span<'a>, quality: &mut Quality) -> Option<Scalar<'a>> {
+        let alias = &rule.alias;
+        if let Origin::Name(pattern) = &alias.origin {
+            let name = pattern.find(std::str::from_utf8(span.name).ok()?)?;
+            return (!name.is_empty()).then_some(Scalar::Text(name.into()));
+        }
+        let value = self.values[usize::from(rule.slot)];
+        match &alias.json {
+            Some(path) => Scalar::in_json(value, path),
+            None if alias.join => Scalar::joined(value, quality),
+            None => Scalar::of(value, quality),
+        }
+    }
+
+    /// The value as its column's type; none where it says nothing.
+    fn shaped(
+        &self,
+        rule: &AliasRule,
+        value: Scalar<'a>,
+        span: &Span<'a>,
+        quality: &mut Quality,
+    ) -> Result<Option<Scalar<'a>>, BadNumber> {
+        let target = &self.rules.targets[usize::from(rule.target)];
+        Ok(match (target.shape, rule.alias.unit) {
+            (Shape::Text, _) => {
+                let text = value.text(quality);
+                match target.fold.as_ref().and_then(|fold| fold.get(&text)) {
+                    Some(folded) => folded.as_deref().map(|text| Scalar::Text(text.into())),
+                    None => (!text.is_empty() && !rule.alias.folded).then_some(Scalar::Text(text)),
+                }
+            }
+            (Shape::Count, _) => Some(Scalar::Int(value.count()?)),
+            (Shape::SmallCount, _) => {
+                let count = value.count()?;
+                Some(Scalar::Int(i32::try_from(count).map_err(|_| BadNumber)?.into()))
+            }
+            (Shape::Millis, Some(unit)) => {
+                Some(Scalar::Float(value.millis(unit, i64::try_from(span.start).map_err(|_| BadNumber)?)?))
+            }
+            (Shape::Flag, _) => value.flag().map(Scalar::Flag),
+            (Shape::Millis, None) | (Shape::Reserved, _) => None,
+        })
+    }
+
+    fn cell(&self, target: u16) -> Option<&Scalar<'a>> {
+        self.cells[usize::from(target)].as_ref()
+    }
+
+    fn set(&mut self, target: u16, value: Option<Scalar<'a>>) {
+        let cell = &mut self.cells[usize::from(target)];
+        if cell.is_none() && value.is_some() {
+            self.filled.push(target);
+        }
+        *cell = value;
+    }
+
+    fn text(&self, target: u16) -> Option<&str> {
+        match self.cell(target) {
+            Some(Scalar::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn count(&self, target: u16) -> Option<i64> {
+        match self.cell(target) {
+            Some(Scalar::Int(count)) => Some(*count),
+            _ => None,
+        }
+    }
+
+    /// Splits the input, and takes back counts that can't be.
+    fn correct_usage(&mut self, kind: Kind, quality: &mut Quality) {
+        let known = &self.rules.known;
+        let input = self.count(known.input_tokens);
+        let output = self.count(known.output_tokens);
+        if input.is_none() && output.is_none() {
+            return;
+        }
+        if kind.is_served() && input.unwrap_or(0) == 0 && output.unwrap_or(0) == 0 {
+            quality.flag(ZERO_USAGE);
+            for target in [
+                known.input_tokens,
+                known.input_uncached,
+                known.cache_read,
+                known.cache_write,
+                known.output_tokens,
+            ] {
+                self.set(target, None);
+            }
+            return;
+        }
+        self.add_zeros(kind);
+        let sent = Sent {
+            input,
+            uncached: self.count(known.input_uncached),
+            cache_read: self.count(known.cache_read),
+            cache_write: self.count(known.cache_write),
+            output,
+            total: self.count(known.total_tokens),
+        };
+        let split = split(&sent, self.basis());
+        if split.mismatch {
+            quality.flag(DIALECT_MISMATCH);
+        }
+        self.set(known.input_tokens, split.input.map(Scalar::Int));
+        self.set(known.input_uncached, split.uncached.map(Scalar::Int));
+        self.set(known.input_basis, split.basis.map(Scalar::Text));
+        self.doubt(kind, quality);
+    }
+
+    /// Zeros for what is left out; all judged by what was sent, so that no zero begets another.
+    fn add_zeros(&mut self, kind: Kind) {
+        let rules = self.rules;
+        let zeros: Vec<_> = rules.zeros.iter().filter(|rule| self.applies(rule, kind)).collect();
+        for target in zeros.into_iter().flat_map(|rule| &rule.columns) {
+            if self.cell(*target).is_none() {
+                self.set(*target, Some(Scalar::Int(0)));
+            }
+        }
+    }
+
+    /// Marks what the client is known to get wrong, and takes it back where it is too wrong to keep.
+    fn doubt(&mut self, kind: Kind, quality: &mut Quality) {
+        let rules = self.rules;
+        for rule in rules.doubts.iter() {
+            if self.applies(rule, kind) && rule.columns.iter().any(|target| self.cell(*target).is_some()) {
+                quality.flag(MISREPORTED);
+                for target in rule.columns.iter().filter(|_| rule.void) {
+                    self.set(*target, None);
+                }
+            }
+        }
+    }
+
+    fn applies(&self, rule: &CorrectionRule, kind: Kind) -> bool {
+        self.holds(rule.when)
+            && (rule.kinds.is_empty() || rule.kinds.contains(&kind))
+            && rule.filled.iter().all(|target| self.cell(*target).is_some())
+            && self.is_provider(&rule.providers)
+            && rule.streaming.is_none_or(|streaming| {
+                self.cell(self.rules.known.streaming) == Some(&Scalar::Flag(streaming))
+            })
+    }
+
+    /// What the tables know of the input count.
+    fn basis(&self) -> Option<(crate::dialect::Basis, &'a str)> {
+        let model = self.text(self.rules.known.model);
+        let rule = self.rules.inputs.iter().find(|rule| {
+            (rule.attributes.is_empty() || rule.attributes.contains(&self.input_slot))
+                && self.is_provider(&rule.providers)
+                && (rule.models.is_empty()
+                    || model.is_some_and(|model| rule.models.iter().any(|pattern| pattern.matches(model))))
+                && self.holds(rule.when)
+        })?;
+        Some((rule.basis, &rule.label))
+    }
+
+    fn is_provider(&self, providers: &[String]) -> bool {
+        providers.is_empty()
+            || self
+                .text(self.rules.known.provider)
+                .is_some_and(|said| providers.iter().any(|provider| provider == said))
+    }
+
+    /// Provider and region by host and model name, on spans that a provider serves.
+    fn correct_place(&mut self, kind: Kind) {
+        let known = &self.rules.known;
+        if !kind.is_served() {
+            return;
+        }
+        let of = |target| match &self.cells[usize::from(target)] {
+            Some(Scalar::Text(text)) => Some(&**text),
+            _ => None,
+        };
+        let found = self.locator.locate(of(known.endpoint), of(known.model), of(known.provider));
+        if let Some(provider) = found.provider {
+            self.set(known.provider, Some(Scalar::Text(provider.into())));
+        }
+        if let Some(region) = found.region.filter(|_| self.cell(known.region).is_none()) {
+            self.set(known.region, Some(Scalar::Text(region.into())));
+        }
+    }
+
+    /// Takes back a time to the first token that isn't one: some clients write the duration of a call
+    /// that did not stream under its name (facts/dialects.md par. 1.7).
+    fn correct_first_token(&mut self, span: &Span<'_>, quality: &mut Quality) {
+        let known = &self.rules.known;
+        let Some(&Scalar::Float(ttft)) = self.cell(known.ttft_ms) else { return };
+        if self.cell(known.streaming) == Some(&Scalar::Flag(false)) {
+            self.set(known.ttft_ms, None);
+            return;
+        }
+        let Some(duration) = duration_ms(span) else { return };
+        let whole =
+            ttft >= 0.99 * duration && self.count(known.output_tokens).is_none_or(|output| output > 1);
+        if ttft <= 0.0 || ttft > duration || whole {
+            quality.flag(BAD_TTFT);
+            self.set(known.ttft_ms, None);
+        }
+    }
+}
+
+/// A span's duration; none where it has no end or one before its start.
+#[expect(clippy::cast_precision_loss, reason = "a double has nanoseconds up to a hundred days exactly")]
+pub(crate) fn duration_ms(span: &Span<'_>) -> Option<f64> {
+    let end = (span.end != 0).then_some(span.end)?;
+    Some(end.checked_sub(span.start)? as f64 / 1e6)
+}

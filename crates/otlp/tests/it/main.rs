@@ -1,0 +1,9 @@
+//! What the decoder promises, checked through its public face.
+#![expect(clippy::unwrap_used, reason = "a test that can't go on should say so and stop")]
+
+mod corpus;
+mod dialects;
+mod files;
+mod json;
+mod support;
+mod torture;

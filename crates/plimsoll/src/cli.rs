@@ -1,0 +1,69 @@
+//! The command line: options that every subcommand takes, and the list of subcommands.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::commands;
+
+/// Measures what LLM agents draw from their providers' quotas, and says what to request, what to
+/// reserve, and by when.
+#[derive(Debug, Parser)]
+#[command(name = "plimsoll", version, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) shared: Shared,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options that every subcommand takes.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Shared {
+    /// Settings; without it, ./plimsoll.toml where that exists.
+    #[arg(short, long, global = true, env = "PLIMSOLL_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The lake: a folder, or s3://, gs://, az:// with the provider's usual environment variables.
+    #[arg(long, global = true, env = "PLIMSOLL_LAKE", value_name = "DIR|URL")]
+    pub(crate) lake: Option<String>,
+    /// How results are printed.
+    #[arg(long, global = true, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+/// How results are printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    #[default]
+    Table,
+    /// An array of objects for lists, one object for a single answer.
+    Json,
+    /// With a header; texts that a spreadsheet would run are led by an apostrophe.
+    Csv,
+    /// A Parquet file on stdout (sql only).
+    Parquet,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// The main job on an example, in one go: receive, profile, plan, report.
+    Demo(commands::demo::Demo),
+    /// Makes realistic agent telemetry as OTLP.
+    Generate(commands::generate::Generate),
+    /// Receives telemetry and serves what is known.
+    Serve(commands::serve::Serve),
+    /// Reads telemetry from files.
+    Ingest(commands::ingest::Ingest),
+    /// Runs the SQL jobs over what is new.
+    Profile(commands::profile::Profile),
+    /// Read-only SQL over all tables; a prompt without arguments.
+    Sql(commands::sql::Sql),
+    /// The planning worksheet, without telemetry.
+    Size(commands::size::Size),
+    /// Quota requests and reservations for what the calendar brings.
+    Plan(commands::plan::Plan),
+    /// Verifies a lake: runs every check of sql/checks.
+    Check(commands::check::Check),
+}

@@ -1,0 +1,56 @@
+//! Opening what commands work on: the lake, the decoder, the session factory, the calendar.
+
+use std::sync::Arc;
+
+use plimsoll_catalog::Catalog;
+use plimsoll_lake::{Lake, Schemas};
+use plimsoll_otlp::{Decoder, Dialects};
+use plimsoll_profile::{Limits, Policy, SessionFactory, SqlFiles};
+
+use crate::{embedded, failure::Failure, settings::Settings};
+
+/// The lake that the settings name, by the embedded table descriptions.
+pub(crate) async fn lake(settings: &Settings) -> Result<Lake, Failure> {
+    let schemas = Schemas::load(embedded::texts("tables", None)?)?;
+    Ok(Lake::open(settings.lake(), Arc::new(schemas)).await?)
+}
+
+/// The decoder, with a user's dialects merged over ours.
+pub(crate) fn decoder(settings: &Settings, lake: &Lake) -> Result<Arc<Decoder>, Failure> {
+    let texts = embedded::texts("dialects", settings.folders.dialects.as_deref())?;
+    let dialects = Dialects::load(texts).map_err(Failure::input)?;
+    let schema = |name: &str| {
+        lake.schemas()
+            .get(name)
+            .map(plimsoll_lake::TableSchema::arrow)
+            .ok_or_else(|| Failure::internal(format!("table {name} is not described")))
+    };
+    let decoder = Decoder::new(dialects, schema("spans")?, schema("quarantine")?).map_err(Failure::input)?;
+    Ok(Arc::new(decoder))
+}
+
+/// The provider rules, with a user's own over ours.
+pub(crate) fn catalog(settings: &Settings) -> Result<Catalog, Failure> {
+    let texts = embedded::texts("providers", settings.folders.providers.as_deref())?;
+    Ok(Catalog::load(texts)?)
+}
+
+/// What every session shares.
+pub(crate) fn sessions(settings: &Settings) -> Result<SessionFactory, Failure> {
+    let policy = Policy::new(
+        catalog(settings)?,
+        &settings.rules(),
+        settings.time_zone()?,
+        settings.acceptance_window(),
+    )
+    .map_err(Failure::input)?;
+    let mut sql = SqlFiles::embedded();
+    if let Some(folder) = &settings.folders.sql {
+        sql = sql.overlaid(folder).map_err(crate::failure::file(folder))?;
+    }
+    let limits = Limits {
+        memory_bytes: settings.jobs.memory_bytes,
+        ..Limits::default()
+    };
+    Ok(SessionFactory::new(policy, sql, limits))
+}

@@ -1,0 +1,158 @@
+//! Results on stdout, as a table, JSON, CSV or Parquet.
+
+use std::io::{self, BufWriter, Write};
+
+use arrow::{
+    array::{Array, RecordBatch, StringArray},
+    datatypes::DataType,
+    json::writer::{JsonArray, WriterBuilder},
+    util::pretty::pretty_format_batches,
+};
+use parquet::arrow::ArrowWriter;
+use serde::Serialize;
+
+use crate::{cli::Format, failure::Failure};
+
+/// Rows that a table shows before it is cut.
+const TABLE_ROWS: usize = 200;
+
+/// Prints the rows of a query; `all` shows a table whole.
+pub(crate) fn rows(batches: &[RecordBatch], format: Format, all: bool) -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stdout());
+    let written = match format {
+        Format::Table => table(&mut out, batches, all),
+        Format::Json => json(&mut out, batches),
+        Format::Csv => csv(&mut out, batches),
+        Format::Parquet => parquet(&mut out, batches),
+    };
+    ended(written.and_then(|()| Ok(out.flush()?)))
+}
+
+/// Prints one answer: JSON where asked for, else the lines of its table twin.
+pub(crate) fn answer(value: &impl Serialize, lines: &[(String, String)], format: Format) -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stdout());
+    let written = match format {
+        Format::Json => serde_json::to_writer_pretty(&mut out, value)
+            .map_err(Failure::internal)
+            .and_then(|()| Ok(writeln!(out)?)),
+        Format::Table => lines.iter().try_for_each(|(name, value)| Ok(writeln!(out, "{name:<28} {value}")?)),
+        Format::Csv => {
+            let mut writer = ::csv::Writer::from_writer(&mut out);
+            let names = writer.write_record(lines.iter().map(|(name, _)| name));
+            names
+                .and_then(|()| writer.write_record(lines.iter().map(|(_, value)| value)))
+                .map_err(Failure::internal)
+        }
+        Format::Parquet => Err(Failure::input("only `sql` prints Parquet: choose table, json or csv")),
+    };
+    ended(written.and_then(|()| Ok(out.flush()?)))
+}
+
+/// Prints a line.
+pub(crate) fn line(text: &str) -> Result<(), Failure> {
+    ended(writeln!(io::stdout().lock(), "{text}").map_err(Failure::from))
+}
+
+/// A reader that has seen enough (`| head`) is no failure.
+fn ended(written: Result<(), Failure>) -> Result<(), Failure> {
+    match written {
+        Err(failure) if failure.is_closed_pipe() => Ok(()),
+        other => other,
+    }
+}
+
+fn table(out: &mut impl Write, batches: &[RecordBatch], all: bool) -> Result<(), Failure> {
+    let total: usize = batches.iter().map(RecordBatch::num_rows).sum();
+    let mut room = if all { usize::MAX } else { TABLE_ROWS };
+    let shown: Vec<RecordBatch> = batches
+        .iter()
+        .map(|batch| {
+            let rows = batch.num_rows().min(room);
+            room -= rows;
+            batch.slice(0, rows)
+        })
+        .collect();
+    writeln!(out, "{}", pretty_format_batches(&shown).map_err(Failure::internal)?)?;
+    let plural = if total == 1 { "" } else { "s" };
+    writeln!(out, "{total} row{plural}")?;
+    if room == 0 && total > TABLE_ROWS {
+        writeln!(out, "only the first {TABLE_ROWS} are shown: --all shows every row, --format csv writes them")?;
+    }
+    Ok(())
+}
+
+fn json(out: &mut impl Write, batches: &[RecordBatch]) -> Result<(), Failure> {
+    let mut writer = WriterBuilder::new().with_explicit_nulls(true).build::<_, JsonArray>(&mut *out);
+    let refs: Vec<&RecordBatch> = batches.iter().collect();
+    writer.write_batches(&refs).and_then(|()| writer.finish()).map_err(Failure::from)?;
+    if batches.iter().all(|batch| batch.num_rows() == 0) {
+        // The writer says nothing at all for no rows.
+        write!(out, "[]")?;
+    }
+    Ok(writeln!(out)?)
+}
+
+fn csv(out: &mut impl Write, batches: &[RecordBatch]) -> Result<(), Failure> {
+    let guarded = batches.iter().map(guard).collect::<Result<Vec<_>, Failure>>()?;
+    let mut writer = arrow::csv::WriterBuilder::new().with_header(true).build(out);
+    for batch in &guarded {
+        writer.write(batch).map_err(Failure::from)?;
+    }
+    Ok(())
+}
+
+/// A spreadsheet runs texts that begin like a formula; an apostrophe in front keeps them texts.
+/// Numbers are left alone. Lists, maps and structs become JSON-like text, since CSV has none.
+fn guard(batch: &RecordBatch) -> Result<RecordBatch, Failure> {
+    let mut fields = Vec::new();
+    let mut columns = Vec::new();
+    for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
+        let column = if field.data_type().is_nested() {
+            arrow::compute::cast(column, &DataType::Utf8).map_err(Failure::from)?
+        } else {
+            column.clone()
+        };
+        let guarded: arrow::array::ArrayRef = match column.as_any().downcast_ref::<StringArray>() {
+            Some(texts) => std::sync::Arc::new(texts.iter().map(|text| text.map(guard_text)).collect::<StringArray>()),
+            None => column,
+        };
+        let name = guard_text(field.name());
+        fields.push(arrow::datatypes::Field::new(name, guarded.data_type().clone(), true));
+        columns.push(guarded);
+    }
+    let schema = std::sync::Arc::new(arrow::datatypes::Schema::new(fields));
+    RecordBatch::try_new(schema, columns).map_err(Failure::from)
+}
+
+fn guard_text(text: &str) -> String {
+    match text.chars().next() {
+        Some('=' | '+' | '-' | '@' | '\t' | '\r') => format!("'{text}"),
+        _ => text.to_owned(),
+    }
+}
+
+fn parquet(out: &mut (impl Write + Send), batches: &[RecordBatch]) -> Result<(), Failure> {
+    let Some(first) = batches.first() else {
+        return Err(Failure::no_data("the query gives no columns to write"));
+    };
+    let mut writer = ArrowWriter::try_new(out, first.schema(), None).map_err(Failure::internal)?;
+    for batch in batches {
+        writer.write(batch).map_err(Failure::internal)?;
+    }
+    writer.close().map_err(Failure::internal)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::guard_text;
+
+    /// T45: what a spreadsheet would run is made text; other texts stay as they are.
+    #[test]
+    fn formulas() {
+        for text in ["=1+1", "+cmd", "@SUM(A1)", "\tx", "\rx", "-5"] {
+            assert_eq!(guard_text(text), format!("'{text}"));
+        }
+        assert_eq!(guard_text("invoice-reconciliation"), "invoice-reconciliation");
+    }
+}

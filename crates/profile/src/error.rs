@@ -1,0 +1,68 @@
+//! What can go wrong between SQL and the lake.
+
+use datafusion::error::DataFusionError;
+use plimsoll_lake::Error as LakeError;
+use thiserror::Error;
+
+/// An error of the profile crate.
+#[derive(Debug, Error)]
+pub enum ProfileError {
+    /// The query engine refused or failed.
+    #[error("{context}: {source}")]
+    Query {
+        /// Which file or step.
+        context: String,
+        /// The engine's error.
+        source: Box<DataFusionError>,
+    },
+    /// The lake refused or failed.
+    #[error(transparent)]
+    Lake(#[from] LakeError),
+    /// A SQL file has a header that the runner cannot follow.
+    #[error("{file}: {problem}")]
+    Header {
+        /// File below `sql/`.
+        file: String,
+        /// What is wrong and what is expected.
+        problem: String,
+    },
+    /// A job made a column that its table does not have, or of another type.
+    #[error("job {job}: {problem}")]
+    Schema {
+        /// Job.
+        job: String,
+        /// What differs.
+        problem: String,
+    },
+    /// Another round finished while this one ran.
+    #[error("another round of jobs finished meanwhile: run it again")]
+    Overtaken,
+    /// A row that the runner itself wrote cannot be read.
+    #[error("table {table}: {problem}")]
+    Damaged {
+        /// Table.
+        table: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl ProfileError {
+    /// Says in which file or step the engine failed.
+    pub(crate) fn query(context: impl Into<String>) -> impl FnOnce(DataFusionError) -> Self {
+        let context = context.into();
+        move |source| Self::Query {
+            context,
+            source: Box::new(source),
+        }
+    }
+}
+
+impl From<DataFusionError> for ProfileError {
+    fn from(source: DataFusionError) -> Self {
+        Self::Query {
+            context: "query failed".into(),
+            source: Box::new(source),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! `meter(pool, start_time, throttled, billed, tokens..., max_output_tokens)`: what one attempt draws.
+//!
+//! Gives a list of `{measure, amount}` with `admission.X` and `settlement.X` for X of requests,
+//! input_tokens, output_tokens and tokens, by the catalog's row for the pool on that day. An amount is
+//! null where the attempt's usage is unknown: missing is not zero. An attempt that a limit refused, or
+//! that failed without usage, draws no tokens. Attempts whose pool no row knows are counted plainly.
+
+use std::{collections::HashMap, sync::Arc};
+
+use arrow::{
+    array::{
+        Array, ArrayRef, AsArray, BooleanArray, Int64Array, Int64Builder, ListArray, StringArray,
+        StringBuilder, StructArray,
+    },
+    buffer::OffsetBuffer,
+    datatypes::{DataType, Field, Fields, Int64Type, TimestampMicrosecondType},
+};
+use datafusion::{
+    common::{Result, exec_err},
+    logical_expr::{
+        ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    },
+};
+use jiff::{Timestamp, tz::TimeZone};
+use plimsoll_catalog::{Call, Draw, Entry, Metered, PoolKey};
+
+use super::time::instant;
+use crate::policy::Policy;
+
+/// Measures, in the order in which they stand in the list.
+const MEASURES: [&str; 8] = [
+    "admission.requests",
+    "admission.input_tokens",
+    "admission.output_tokens",
+    "admission.tokens",
+    "settlement.requests",
+    "settlement.input_tokens",
+    "settlement.output_tokens",
+    "settlement.tokens",
+];
+
+/// The function, for registration.
+pub(super) fn udf(policy: &Arc<Policy>) -> ScalarUDF {
+    let mut arguments = vec![DataType::Utf8, instant(), DataType::Boolean, DataType::Boolean];
+    arguments.resize(10, DataType::Int64);
+    ScalarUDF::from(Meter {
+        policy: Arc::clone(policy),
+        signature: Signature::exact(arguments, Volatility::Immutable),
+    })
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Meter {
+    policy: Arc<Policy>,
+    signature: Signature,
+}
+
+fn fields() -> Fields {
+    Fields::from(vec![
+        Field::new("measure", DataType::Utf8, false),
+        Field::new("amount", DataType::Int64, true),
+    ])
+}
+
+fn item() -> Arc<Field> {
+    Arc::new(Field::new_list_field(DataType::Struct(fields()), true))
+}
+
+impl ScalarUDFImpl for Meter {
+    fn name(&self) -> &str {
+        "meter"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::List(item()))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let rows = args.number_rows;
+        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+        let attempts = Attempts::of(&arrays)?;
+        let mut entries = HashMap::new();
+        let mut measures = StringBuilder::with_capacity(rows * MEASURES.len(), rows * 160);
+        let mut amounts = Int64Builder::with_capacity(rows * MEASURES.len());
+        for row in 0..rows {
+            let entry = attempts.entry(row, &self.policy, &mut entries);
+            let drawn = attempts.call(row).map(|call| metered(&call, entry));
+            for measure in MEASURES {
+                measures.append_value(measure);
+            }
+            let (requests, tokens) = match &drawn {
+                Some(metered) => (metered, Some(metered)),
+                // A request is a request, whatever it used.
+                None => (&metered(&Call::default(), entry), None),
+            };
+            for (stage, known) in [
+                (requests.admission, tokens.map(|m| m.admission)),
+                (requests.settlement, tokens.map(|m| m.settlement)),
+            ] {
+                amounts.append_value(whole(stage.requests));
+                amounts.append_option(known.map(|draw| whole(draw.input_tokens)));
+                amounts.append_option(known.map(|draw| whole(draw.output_tokens)));
+                amounts.append_option(known.map(|draw| whole(draw.tokens)));
+            }
+        }
+        let columns: Vec<ArrayRef> = vec![Arc::new(measures.finish()), Arc::new(amounts.finish())];
+        let values = StructArray::try_new(fields(), columns, None)?;
+        let offsets = OffsetBuffer::from_lengths(std::iter::repeat_n(MEASURES.len(), rows));
+        let list = ListArray::try_new(item(), offsets, Arc::new(values), None)?;
+        Ok(ColumnarValue::Array(Arc::new(list)))
+    }
+}
+
+fn whole(amount: u64) -> i64 {
+    i64::try_from(amount).unwrap_or(i64::MAX)
+}
+
+fn metered(call: &Call, entry: Option<&Entry>) -> Metered {
+    match entry {
+        Some(entry) => entry.meter(call),
+        None => {
+            let input = call.input_uncached + call.cache_read + call.cache_write;
+            let plain = Draw {
+                requests: 1,
+                input_tokens: input,
+                output_tokens: call.output,
+                tokens: input + call.output,
+            };
+            Metered {
+                admission: plain,
+                settlement: plain,
+                ..Metered::default()
+            }
+        }
+    }
+}
+
+/// The arguments, as columns.
+struct Attempts<'a> {
+    pool: &'a StringArray,
+    start: &'a arrow::array::TimestampMicrosecondArray,
+    throttled: &'a BooleanArray,
+    billed: &'a BooleanArray,
+    tokens: [&'a Int64Array; 6],
+}
+
+impl<'a> Attempts<'a> {
+    fn of(arrays: &'a [ArrayRef]) -> Result<Self> {
+        let [pool, start, throttled, billed, rest @ ..] = arrays else {
+            return exec_err!("meter got {} arguments", arrays.len());
+        };
+        let Ok(rest) = <&[ArrayRef; 6]>::try_from(rest) else {
+            return exec_err!("meter got {} arguments", arrays.len());
+        };
+        Ok(Self {
+            pool: pool.as_string(),
+            start: start.as_primitive::<TimestampMicrosecondType>(),
+            throttled: throttled.as_boolean(),
+            billed: billed.as_boolean(),
+            tokens: rest.each_ref().map(|array| array.as_primitive::<Int64Type>()),
+        })
+    }
+
+    /// The catalog's row; asked for once a pool and day.
+    fn entry<'p>(
+        &self,
+        row: usize,
+        policy: &'p Policy,
+        entries: &mut HashMap<(&'a str, i64), Option<&'p Entry>>,
+    ) -> Option<&'p Entry> {
+        if self.pool.is_null(row) || self.start.is_null(row) {
+            return None;
+        }
+        let (pool, micros) = (self.pool.value(row), self.start.value(row));
+        *entries.entry((pool, micros.div_euclid(86_400_000_000))).or_insert_with(|| {
+            let key = PoolKey::parse(pool).ok()?;
+            let day = Timestamp::from_microsecond(micros).ok()?.to_zoned_datetime(TimeZone::UTC).date();
+            policy.catalog.find(&key, day)
+        })
+    }
+
+    /// The attempt as the catalog takes it; none where what it used is unknown.
+    fn call(&self, row: usize) -> Option<Call> {
+        let [input_uncached, cache_read, cache_write, output, reasoning, max_output] = self.tokens.map(|array| {
+            array.is_valid(row).then(|| u64::try_from(array.value(row)).ok()).flatten()
+        });
+        let refused = self.throttled.is_valid(row) && self.throttled.value(row);
+        let failed = self.billed.is_valid(row) && !self.billed.value(row);
+        if refused || (failed && output.is_none()) {
+            return Some(Call {
+                max_output: Some(0),
+                status: refused.then_some(429),
+                ..Call::default()
+            });
+        }
+        Some(Call {
+            input_uncached: input_uncached?,
+            cache_read: cache_read.unwrap_or(0),
+            cache_write: cache_write.unwrap_or(0),
+            output: output?,
+            reasoning: reasoning.unwrap_or(0),
+            max_output,
+            ..Call::default()
+        })
+    }
+}

@@ -1,0 +1,25 @@
+//! The DataFusion session over a lake: the table provider, our SQL functions, the runner of `sql/`,
+//! and the queries that measure what a plan is made from.
+
+mod error;
+mod functions;
+mod jobs;
+mod lake_table;
+mod measure;
+mod policy;
+mod pruning;
+mod round;
+mod session;
+mod snapshot;
+mod sql_files;
+mod touched;
+mod write;
+
+pub use error::ProfileError;
+pub use jobs::Job;
+pub use measure::measure;
+pub use policy::Policy;
+pub use round::{RoundReport, run_round};
+pub use session::{Limits, Reader, SessionFactory};
+pub use snapshot::{SnapshotRow, latest_snapshot};
+pub use sql_files::SqlFiles;

@@ -1,0 +1,162 @@
+//! A round of jobs: everything that new spans change, re-made, and nothing else.
+//!
+//! New spans are those in files added since the last round's version of `spans`. They give the runs
+//! that are touched; those give days and windows. Each job's rows take the place of the touched ones
+//! in one commit that fails if another round was faster. A round that dies half-way is simply run
+//! again: what it had replaced is replaced once more. Readers see its work when the row of
+//! `snapshots` is there, all tables at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use plimsoll_lake::{Lake, Snapshot, Table};
+
+use crate::{
+    error::ProfileError,
+    jobs::{Job, Replaces},
+    session::{Reader, SessionFactory},
+    snapshot::{self, SnapshotRow, latest_snapshot},
+    touched::Touched,
+    write::{Assembled, Writer},
+};
+
+/// Tables that hold what was received; all others are made by jobs.
+const RECEIVED: [&str; 2] = ["spans", "quarantine"];
+/// Tables that no job makes and no round pins.
+const UNPINNED: [&str; 2] = ["plans", "snapshots"];
+
+/// What a round did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoundReport {
+    /// Number of the round that readers see now; 0 where there has been none yet.
+    pub lake_version: i64,
+    /// Whether this round changed anything.
+    pub changed: bool,
+    /// Why everything was re-made, where it was.
+    pub rebuilt: Option<&'static str>,
+    /// Runs re-made.
+    pub runs: u64,
+    /// Rows written, by table.
+    pub rows: BTreeMap<String, u64>,
+}
+
+/// Runs every job over what is new; `rebuild` re-makes all tables from all spans. `progress` is told
+/// of each step.
+///
+/// # Errors
+/// SQL or a table that fails, or [`ProfileError::Overtaken`] where another round finished meanwhile.
+pub async fn run_round(
+    lake: &Lake,
+    factory: &SessionFactory,
+    rebuild: bool,
+    progress: &(dyn Fn(&str) + Sync),
+) -> Result<RoundReport, ProfileError> {
+    let last = latest_snapshot(lake, factory).await?;
+    let sql_sha256 = factory.sql.digest();
+    let rebuilt = match &last {
+        None => Some("first round"),
+        Some(_) if rebuild => Some("asked for"),
+        Some(row) if row.sql_sha256 != sql_sha256 => Some("the SQL changed"),
+        Some(row) if row.policy_sha256 != factory.policy.digest() => Some("the catalog or the match rules changed"),
+        Some(_) => None,
+    };
+    let since = last.as_ref().filter(|_| rebuilt.is_none());
+    let round = Round::start(lake, factory).await?;
+    progress("finding what is new");
+    let Some(touched) = Touched::find(&round.reader, &round.received, since, factory).await? else {
+        return Ok(RoundReport {
+            lake_version: last.map_or(0, |row| row.lake_version),
+            changed: false,
+            rebuilt: None,
+            runs: 0,
+            rows: BTreeMap::new(),
+        });
+    };
+    let mut versions: BTreeMap<String, i64> = round
+        .received
+        .iter()
+        .map(|(name, (_, snapshot))| (name.clone(), snapshot.version()))
+        .collect();
+    let mut rows = BTreeMap::new();
+    let jobs = Job::all(&factory.sql)?;
+    let mut assembled = Vec::new();
+    for (at, job) in jobs.iter().enumerate() {
+        progress(&format!("{} ({} of {})", job.makes, at + 1, jobs.len()));
+        let frame = round.reader.plan_with(&job.file, &job.sql, touched.parameters()).await?;
+        if job.replaces == Replaces::ForTheRound {
+            assembled.push(Assembled::keep(&round.reader, job, frame).await?);
+            continue;
+        }
+        let table = lake.table(&job.makes).await?;
+        let writer = Writer {
+            reader: &round.reader,
+            touched: &touched,
+            job,
+            table: &table,
+        };
+        let written = writer.replace(frame, rebuilt.is_some()).await?;
+        round.reader.register_files(&job.makes, &table, written.snapshot.files().to_vec())?;
+        versions.insert(job.makes.clone(), written.snapshot.version());
+        rows.insert(job.makes.clone(), written.rows);
+    }
+    for name in round.made_elsewhere(lake, &versions) {
+        if let Some(table) = lake.existing(&name).await? {
+            versions.insert(name, table.snapshot().await?.version());
+        }
+    }
+    let row = SnapshotRow {
+        lake_version: last.as_ref().map_or(1, |row| row.lake_version + 1),
+        finished_at: Timestamp::now(),
+        watermark: touched.watermark(),
+        data_until: round.data_until().await?,
+        catalog_sha256: factory.policy.catalog.sha256().to_owned(),
+        policy_sha256: factory.policy.digest().to_owned(),
+        sql_sha256,
+        versions,
+    };
+    snapshot::append(lake, &row).await?;
+    Ok(RoundReport {
+        lake_version: row.lake_version,
+        changed: true,
+        rebuilt,
+        runs: touched.runs(),
+        rows,
+    })
+}
+
+/// The session of a round: every table as it is now.
+struct Round {
+    reader: Reader,
+    received: BTreeMap<String, (Table, Snapshot)>,
+}
+
+impl Round {
+    async fn start(lake: &Lake, factory: &SessionFactory) -> Result<Self, ProfileError> {
+        let reader = Reader::bare(lake, factory)?;
+        let mut received = BTreeMap::new();
+        for described in lake.schemas().iter() {
+            let name = described.name.as_str();
+            let table = lake.table(name).await?;
+            let snapshot = table.snapshot().await?;
+            reader.register_files(name, &table, snapshot.files().to_vec())?;
+            if RECEIVED.contains(&name) {
+                received.insert(name.to_owned(), (table, snapshot));
+            }
+        }
+        Ok(Self { reader, received })
+    }
+
+    /// Tables that neither a job nor a receiver has named: pinned as they are.
+    fn made_elsewhere(&self, lake: &Lake, versions: &BTreeMap<String, i64>) -> BTreeSet<String> {
+        lake.schemas()
+            .iter()
+            .map(|table| table.name.clone())
+            .filter(|name| !versions.contains_key(name) && !UNPINNED.contains(&name.as_str()))
+            .collect()
+    }
+
+    async fn data_until(&self) -> Result<Option<Timestamp>, ProfileError> {
+        let batches = self.reader.query("SELECT max(start_time) FROM runs").await?;
+        Ok(crate::touched::one_instant(&batches))
+    }
+}

@@ -1,0 +1,275 @@
+//! Sessions of the query engine over a lake.
+//!
+//! A [`SessionFactory`] holds what every session shares: the functions' policy, the SQL files, the
+//! limits. A [`Reader`] is one session with tables in it. What people and plans read is pinned to the
+//! latest finished round; the runner of jobs sees every table as it is now. Invariant: a reader
+//! cannot change anything.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use arrow::{
+    array::{RecordBatch, StringArray},
+    datatypes::{DataType, Field, Schema},
+};
+use datafusion::{
+    catalog::{MemorySchemaProvider, MemTable, TableProvider},
+    common::{ParamValues, ScalarValue, TableReference},
+    error::DataFusionError,
+    execution::{
+        SessionStateBuilder,
+        context::SQLOptions,
+        memory_pool::FairSpillPool,
+        runtime_env::RuntimeEnvBuilder,
+    },
+    prelude::{DataFrame, SessionConfig, SessionContext},
+};
+use plimsoll_lake::{DataFile, Lake, Table};
+
+use crate::{
+    error::ProfileError,
+    functions,
+    lake_table::{LakeTable, store_url},
+    policy::Policy,
+    snapshot::{SnapshotRow, latest_snapshot},
+    sql_files::SqlFiles,
+};
+
+/// The schema that holds tables as they are stored; views stand in the default schema.
+const STORED: &str = "lake";
+
+/// What a session may use.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Bytes of memory for queries; past them the engine spills to temporary files.
+    pub memory_bytes: usize,
+    /// Threads that a query runs on; 0 for one a core.
+    pub threads: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            memory_bytes: 2 << 30,
+            threads: 0,
+        }
+    }
+}
+
+/// What all sessions share.
+#[derive(Debug, Clone)]
+pub struct SessionFactory {
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) sql: Arc<SqlFiles>,
+    limits: Limits,
+}
+
+impl SessionFactory {
+    /// Takes the policy of the functions, the SQL files and the limits.
+    pub fn new(policy: Policy, sql: SqlFiles, limits: Limits) -> Self {
+        Self {
+            policy: Arc::new(policy),
+            sql: Arc::new(sql),
+            limits,
+        }
+    }
+
+    /// What the functions decide by.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The SQL files.
+    pub fn sql(&self) -> &SqlFiles {
+        &self.sql
+    }
+
+    fn context(&self, lake: &Lake) -> Result<SessionContext, DataFusionError> {
+        let mut config = SessionConfig::new().with_information_schema(true);
+        if self.limits.threads > 0 {
+            config = config.with_target_partitions(self.limits.threads);
+        }
+        let options = config.options_mut();
+        // Joins on run ids keep their partitioning, so that `assemble` above them runs in one phase.
+        options.optimizer.hash_join_single_partition_threshold = 0;
+        options.optimizer.hash_join_single_partition_threshold_rows = 0;
+        let runtime = RuntimeEnvBuilder::new()
+            .with_memory_pool(Arc::new(FairSpillPool::new(self.limits.memory_bytes)))
+            .build_arc()?;
+        runtime.register_object_store(store_url()?.as_ref(), lake.store());
+        let state = SessionStateBuilder::new()
+            .with_config(config)
+            .with_runtime_env(runtime)
+            .with_default_features()
+            .build();
+        let ctx = SessionContext::new_with_state(state);
+        functions::register(&ctx, &self.policy);
+        if let Some(catalog) = ctx.catalog("datafusion") {
+            catalog.register_schema(STORED, Arc::new(MemorySchemaProvider::new()))?;
+        }
+        Ok(ctx)
+    }
+}
+
+/// One read-only session.
+#[derive(Clone)]
+pub struct Reader {
+    ctx: SessionContext,
+    pinned: Option<Arc<SnapshotRow>>,
+}
+
+impl Reader {
+    /// A session without tables.
+    ///
+    /// # Errors
+    /// An engine that cannot be set up.
+    pub(crate) fn bare(lake: &Lake, factory: &SessionFactory) -> Result<Self, ProfileError> {
+        Ok(Self {
+            ctx: factory.context(lake)?,
+            pinned: None,
+        })
+    }
+
+    /// All tables as the latest finished round left them, and the views. Before the first round the
+    /// tables are as they are now.
+    ///
+    /// # Errors
+    /// A table or view that cannot be read.
+    pub async fn pinned(lake: &Lake, factory: &SessionFactory) -> Result<Self, ProfileError> {
+        let mut reader = Self::bare(lake, factory)?;
+        reader.pinned = latest_snapshot(lake, factory).await?.map(Arc::new);
+        for described in lake.schemas().iter() {
+            let name = described.name.as_str();
+            let version = reader.pinned.as_ref().map(|row| row.versions.get(name).copied());
+            let provider = match (lake.existing(name).await?, version) {
+                (Some(table), Some(Some(version))) => {
+                    let snapshot = table.snapshot_at(version).await?;
+                    LakeTable::new(&table, snapshot.files().to_vec())
+                }
+                // Tables that no round makes (plans, snapshots) are read as they are.
+                (Some(table), None) => LakeTable::new(&table, table.snapshot().await?.files().to_vec()),
+                (Some(table), Some(None)) if matches!(name, "plans" | "snapshots") => {
+                    LakeTable::new(&table, table.snapshot().await?.files().to_vec())
+                }
+                _ => LakeTable::empty(described),
+            };
+            reader.register(name, Arc::new(provider))?;
+        }
+        reader.describe_columns(lake)?;
+        for (file, sql) in factory.sql.folder("views") {
+            reader.view(file, sql).await?;
+        }
+        Ok(reader)
+    }
+
+    /// The round that this reader is pinned to.
+    pub fn snapshot(&self) -> Option<&SnapshotRow> {
+        self.pinned.as_deref()
+    }
+
+    /// The engine's own session, for what wants to plan or stream by itself.
+    pub fn context(&self) -> &SessionContext {
+        &self.ctx
+    }
+
+    /// Plans one read-only statement.
+    ///
+    /// # Errors
+    /// SQL that is wrong, or that would change anything.
+    pub async fn plan(&self, sql: &str) -> Result<DataFrame, ProfileError> {
+        let read_only = SQLOptions::new()
+            .with_allow_ddl(false)
+            .with_allow_dml(false)
+            .with_allow_statements(false);
+        Ok(self.ctx.sql_with_options(sql, read_only).await?)
+    }
+
+    /// Runs one read-only statement.
+    ///
+    /// # Errors
+    /// As [`Self::plan`], or a failure while it runs.
+    pub async fn query(&self, sql: &str) -> Result<Vec<RecordBatch>, ProfileError> {
+        Ok(self.plan(sql).await?.collect().await?)
+    }
+
+    /// Plans a statement with values for its `$name` parameters; those it does not use are let go.
+    ///
+    /// # Errors
+    /// As [`Self::plan`].
+    pub(crate) async fn plan_with(
+        &self,
+        file: &str,
+        sql: &str,
+        parameters: &BTreeMap<&'static str, ScalarValue>,
+    ) -> Result<DataFrame, ProfileError> {
+        let used: Vec<(String, ScalarValue)> = parameters
+            .iter()
+            .filter(|(name, _)| sql.contains(&format!("${name}")))
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect();
+        let plan = self.plan(sql).await.map_err(|error| in_file(file, error))?;
+        if used.is_empty() {
+            return Ok(plan);
+        }
+        plan.with_param_values(ParamValues::from(used)).map_err(ProfileError::query(file))
+    }
+
+    /// Puts a table into the session, in place of one of that name.
+    pub(crate) fn register(&self, name: &str, table: Arc<dyn TableProvider>) -> Result<(), ProfileError> {
+        for reference in [TableReference::bare(name), TableReference::partial(STORED, name)] {
+            self.ctx.deregister_table(reference.clone())?;
+            self.ctx.register_table(reference, Arc::clone(&table))?;
+        }
+        Ok(())
+    }
+
+    /// Puts some files of a lake table into the session.
+    pub(crate) fn register_files(&self, name: &str, table: &Table, files: Vec<DataFile>) -> Result<(), ProfileError> {
+        self.register(name, Arc::new(LakeTable::new(table, files)))
+    }
+
+    /// Puts rows in memory into the session.
+    pub(crate) fn register_rows(&self, name: &str, batch: RecordBatch) -> Result<(), ProfileError> {
+        let table = MemTable::try_new(batch.schema(), vec![vec![batch]])?;
+        self.register(name, Arc::new(table))
+    }
+
+    async fn view(&self, file: &str, sql: &str) -> Result<(), ProfileError> {
+        let name = file.trim_end_matches(".sql");
+        let view = self.plan(sql).await.map_err(|error| in_file(&format!("views/{file}"), error))?;
+        self.ctx.deregister_table(name)?;
+        self.ctx.register_table(name, view.into_view())?;
+        Ok(())
+    }
+
+    /// The table `columns`: what `schemas/tables` says of every column.
+    fn describe_columns(&self, lake: &Lake) -> Result<(), ProfileError> {
+        let mut rows: [Vec<String>; 5] = Default::default();
+        for table in lake.schemas().iter() {
+            for column in &table.columns {
+                let field = table.arrow().field_with_name(&column.name).map(|f| f.data_type().to_string());
+                let [tables, names, types, units, docs] = &mut rows;
+                tables.push(table.name.clone());
+                names.push(column.name.clone());
+                types.push(field.unwrap_or_default());
+                units.push(column.unit.clone().unwrap_or_default());
+                docs.push(column.doc.clone());
+            }
+        }
+        let fields = ["table_name", "column_name", "data_type", "unit", "description"]
+            .map(|name| Field::new(name, DataType::Utf8, false));
+        let columns = rows.map(|column| Arc::new(StringArray::from(column)) as _).to_vec();
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields.to_vec())), columns)
+            .map_err(DataFusionError::from)?;
+        self.register_rows("columns", batch)
+    }
+}
+
+fn in_file(file: &str, error: ProfileError) -> ProfileError {
+    match error {
+        ProfileError::Query { source, .. } => ProfileError::Query {
+            context: file.to_owned(),
+            source,
+        },
+        other => other,
+    }
+}

@@ -1,0 +1,173 @@
+//! A lake in memory, fed with hand-made OTLP through the real decoder.
+
+use std::{path::PathBuf, sync::Arc};
+
+use arrow::{array::RecordBatch, json::{ArrayWriter}};
+use jiff::{SignedDuration, tz::TimeZone};
+use plimsoll_assembly::naming::Rules;
+use plimsoll_catalog::Catalog;
+use plimsoll_lake::{Appended, Lake, Order, Schemas};
+use plimsoll_otlp::{Decoder, Dialects, Encoding, Receipt};
+use plimsoll_profile::{Limits, Policy, Reader, RoundReport, SessionFactory, SqlFiles, run_round};
+use serde_json::{Value, json};
+
+pub(crate) type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+/// 2026-09-01T12:00:00Z, to which hand-made spans are relative.
+pub(crate) const NOON: i64 = 1_788_264_000_000_000_000;
+/// Receipt of the first bodies, microseconds.
+pub(crate) const RECEIVED: i64 = NOON / 1000 + 3_600_000_000;
+
+fn texts(folder: &str) -> Outcome<Vec<(String, String)>> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../schemas").join(folder);
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|ending| ending == "toml") {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            found.push((name, std::fs::read_to_string(path)?));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// A lake with what works on it.
+pub(crate) struct World {
+    pub(crate) lake: Lake,
+    pub(crate) factory: SessionFactory,
+    decoder: Decoder,
+    appended: std::sync::atomic::AtomicI64,
+}
+
+impl World {
+    pub(crate) async fn new() -> Outcome<Self> {
+        Self::in_zone("UTC").await
+    }
+
+    pub(crate) async fn in_zone(zone: &str) -> Outcome<Self> {
+        let lake = Lake::open("memory://", Arc::new(Schemas::load(texts("tables")?)?)).await?;
+        let schema = |name: &str| lake.schemas().get(name).map(plimsoll_lake::TableSchema::arrow);
+        let (Some(spans), Some(quarantine)) = (schema("spans"), schema("quarantine")) else {
+            return Err("spans and quarantine are not described".into());
+        };
+        let decoder = Decoder::new(Dialects::load(texts("dialects")?)?, spans, quarantine)?;
+        let policy = Policy::new(
+            Catalog::load(texts("providers")?)?,
+            &Rules::default(),
+            TimeZone::get(zone)?,
+            SignedDuration::from_hours(6),
+        )?;
+        Ok(Self {
+            lake,
+            factory: SessionFactory::new(policy, SqlFiles::embedded(), Limits::default()),
+            decoder,
+            appended: std::sync::atomic::AtomicI64::new(0),
+        })
+    }
+
+    /// Stores spans as one body received at an instant.
+    pub(crate) async fn receive(&self, spans: &[Value], received: i64) -> Outcome {
+        let body = json!({"resourceSpans": [{
+            "resource": {"attributes": [attribute("service.name", &json!("agents"))]},
+            "scopeSpans": [{"scope": {"name": "test"}, "spans": spans}],
+        }]});
+        let receipt = Receipt { received_unix_micros: received, source: "otlp/test" };
+        let decoded = self.decoder.decode(body.to_string().as_bytes(), Encoding::Json, &receipt)?;
+        assert_eq!(decoded.rejected, 0, "{:?}", decoded.message);
+        self.append("quarantine", decoded.quarantined).await?;
+        self.append("spans", decoded.spans).await
+    }
+
+    async fn append(&self, table: &str, batch: RecordBatch) -> Outcome {
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        let table = self.lake.table(table).await?;
+        let files = table.write(&[batch], Order::AsIs).await?;
+        let next = self.appended.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        match table.append(files, &[("test".to_owned(), next)]).await? {
+            Appended::Committed { .. } => Ok(()),
+            Appended::AlreadyThere => Err("appended twice".into()),
+        }
+    }
+
+    pub(crate) async fn round(&self) -> Outcome<RoundReport> {
+        Ok(run_round(&self.lake, &self.factory, false, &|_| ()).await?)
+    }
+
+    pub(crate) async fn rebuild(&self) -> Outcome<RoundReport> {
+        Ok(run_round(&self.lake, &self.factory, true, &|_| ()).await?)
+    }
+
+    /// Rows as JSON objects.
+    pub(crate) async fn query(&self, sql: &str) -> Outcome<Vec<Value>> {
+        let batches = Reader::pinned(&self.lake, &self.factory).await?.query(sql).await?;
+        let mut writer = ArrayWriter::new(Vec::new());
+        for batch in &batches {
+            writer.write(batch)?;
+        }
+        writer.finish()?;
+        let bytes = writer.into_inner();
+        Ok(if bytes.is_empty() { Vec::new() } else { serde_json::from_slice(&bytes)? })
+    }
+
+    /// The one value of the one row.
+    pub(crate) async fn value(&self, sql: &str) -> Outcome<Value> {
+        let rows = self.query(sql).await?;
+        let value = rows.first().and_then(Value::as_object).and_then(|row| row.values().next());
+        Ok(value.cloned().unwrap_or(Value::Null))
+    }
+}
+
+fn attribute(key: &str, value: &Value) -> Value {
+    let value = match value {
+        Value::String(text) => json!({"stringValue": text}),
+        Value::Bool(truth) => json!({"boolValue": truth}),
+        Value::Number(number) if number.is_f64() => json!({"doubleValue": number}),
+        other => json!({"intValue": other.to_string()}),
+    };
+    json!({"key": key, "value": value})
+}
+
+/// A span; times in milliseconds after noon.
+pub(crate) fn span(trace: u64, id: u64, parent: u64, name: &str, from_ms: i64, to_ms: i64, attributes: &Value) -> Value {
+    let attributes: Vec<Value> =
+        attributes.as_object().into_iter().flatten().map(|(key, value)| attribute(key, value)).collect();
+    let mut span = json!({
+        "traceId": format!("{trace:032x}"),
+        "spanId": format!("{:016x}", trace * 1000 + id),
+        "name": name,
+        "kind": 1,
+        "startTimeUnixNano": (NOON + from_ms * 1_000_000).to_string(),
+        "endTimeUnixNano": (NOON + to_ms * 1_000_000).to_string(),
+        "attributes": attributes,
+    });
+    if parent > 0 {
+        span["parentSpanId"] = json!(format!("{:016x}", trace * 1000 + parent));
+    }
+    span
+}
+
+/// The root of a run.
+pub(crate) fn root(trace: u64, workflow: &str, from_ms: i64, to_ms: i64) -> Value {
+    let attributes = json!({"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": workflow});
+    span(trace, 1, 0, &format!("invoke_workflow {workflow}"), from_ms, to_ms, &attributes)
+}
+
+/// A model call under the root.
+pub(crate) fn chat(trace: u64, id: u64, from_ms: i64, to_ms: i64, input: i64, output: i64) -> Value {
+    let attributes = json!({
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "anthropic",
+        "gen_ai.request.model": "claude-sonnet-4-5-20250929",
+        "gen_ai.usage.input_tokens": input,
+        "gen_ai.usage.output_tokens": output,
+    });
+    span(trace, id, 1, "chat claude-sonnet-4-5", from_ms, to_ms, &attributes)
+}
+
+/// A run of one call.
+pub(crate) fn simple_run(trace: u64, workflow: &str, from_ms: i64, input: i64) -> Vec<Value> {
+    vec![root(trace, workflow, from_ms, from_ms + 1000), chat(trace, 2, from_ms + 100, from_ms + 900, input, 10)]
+}

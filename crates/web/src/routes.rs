@@ -1,0 +1,58 @@
+//! The routes: `/healthz` (alive), `/readyz` (will accept) and `/metrics`.
+
+use std::{future::Future, io, sync::Arc};
+
+use axum::{
+    Router,
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use tokio::net::TcpListener;
+
+use crate::Status;
+
+/// Media type of the Prometheus text format.
+const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Answers until `stop` is done.
+///
+/// # Errors
+/// A listener that breaks.
+pub async fn serve<S: Status>(
+    listener: TcpListener,
+    status: Arc<S>,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    let router = Router::new()
+        .route("/", get(index))
+        .route("/healthz", get(healthz::<S>))
+        .route("/readyz", get(readyz::<S>))
+        .route("/metrics", get(metrics::<S>))
+        .with_state(status);
+    axum::serve(listener, router).with_graceful_shutdown(stop).await
+}
+
+async fn index() -> &'static str {
+    "Plimsoll is serving.\n\n/healthz  alive\n/readyz   takes telemetry\n/metrics  for Prometheus\n"
+}
+
+async fn healthz<S: Status>(State(status): State<Arc<S>>) -> Response {
+    if status.alive() {
+        (StatusCode::OK, "alive\n").into_response()
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "restart me: see the log\n").into_response()
+    }
+}
+
+async fn readyz<S: Status>(State(status): State<Arc<S>>) -> Response {
+    match status.not_ready() {
+        None => (StatusCode::OK, "ready\n").into_response(),
+        Some(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response(),
+    }
+}
+
+async fn metrics<S: Status>(State(status): State<Arc<S>>) -> Response {
+    ([(header::CONTENT_TYPE, PROMETHEUS)], status.metrics()).into_response()
+}

@@ -1,0 +1,6 @@
+-- Runs started per hour, over everything that the lake holds up to the plan's instant.
+SELECT workflow, date_trunc('hour', start_time) AS hour, count(*) AS starts
+FROM runs
+WHERE workflow IS NOT NULL AND start_time < $to
+GROUP BY workflow, date_trunc('hour', start_time)
+ORDER BY workflow, hour
