@@ -47,7 +47,7 @@ WITH windowed AS (
     CASE WHEN count(*) = count(m['amount']) THEN sum(m['amount']) END AS amount
   FROM (
     SELECT run_id, account, pool,
-      unnest(meter(pool, start_time, throttled, billed, input_uncached, cache_read, cache_write, output_tokens,
+      unnest(meter(pool, start_time, throttled, billed, input_tokens, input_uncached, cache_read, cache_write, output_tokens,
         reasoning_tokens, max_output_tokens)) AS m
     FROM attempts
     WHERE start_day >= $windows_from_day AND start_day <= $windows_to_day

@@ -6,7 +6,7 @@ FROM (
     CASE WHEN count(*) = count(m['amount']) THEN sum(m['amount']) END AS amount
   FROM (
     SELECT run_id, account, region, pool,
-      unnest(meter(pool, start_time, throttled, billed, input_uncached, cache_read, cache_write, output_tokens,
+      unnest(meter(pool, start_time, throttled, billed, input_tokens, input_uncached, cache_read, cache_write, output_tokens,
         reasoning_tokens, max_output_tokens)) AS m
     FROM attempts
     WHERE pool IS NOT NULL AND start_day >= CAST($measured_from AS DATE)

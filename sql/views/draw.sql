@@ -10,7 +10,7 @@ FROM (
   SELECT account, region, pool, second, m['measure'] AS measure, sum(m['amount']) AS amount
   FROM (
     SELECT account, region, pool, CAST(start_time AS BIGINT) / 1000000 AS second,
-      unnest(meter(pool, start_time, throttled, billed, input_uncached, cache_read, cache_write, output_tokens,
+      unnest(meter(pool, start_time, throttled, billed, input_tokens, input_uncached, cache_read, cache_write, output_tokens,
         reasoning_tokens, max_output_tokens)) AS m
     FROM attempts
   )

@@ -8,9 +8,10 @@ use plimsoll_catalog::PoolKey;
 use plimsoll_toml::read;
 use serde::Deserialize;
 
+use crate::SpecError;
 use crate::digest::sha256;
+use crate::fault::invalid;
 use crate::spec::LIMIT_DIMENSIONS;
-use crate::{SpecError, invalid};
 
 /// Outcomes below which a P90 of lead times is not trusted.
 const ENOUGH_OUTCOMES: usize = 5;

@@ -11,6 +11,7 @@ mod deadline;
 mod demand;
 mod digest;
 mod document;
+mod fault;
 mod form;
 mod ledger;
 mod make;
@@ -45,8 +46,3 @@ pub use reservations::break_even;
 pub use size::{MixPart, SIZE_DIMENSIONS, SizeError, SizeInput, SizeLimit, SizeOutput, size};
 pub use spec::*;
 pub use windows::{EventWindows, Windows, windows};
-
-/// A refusal of a value at a key.
-fn invalid(file: &str, key: impl Into<String>, problem: impl Into<String>) -> SpecError {
-    SpecError::new(file, problem).field(key)
-}

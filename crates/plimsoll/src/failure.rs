@@ -43,11 +43,7 @@ impl Failure {
     }
 
     fn new(kind: Kind, message: impl Display) -> Self {
-        Self {
-            kind,
-            message: message.to_string(),
-            closed_pipe: false,
-        }
+        Self { kind, message: message.to_string(), closed_pipe: false }
     }
 
     /// Whether whoever read our output went away.
@@ -79,7 +75,9 @@ impl From<plimsoll_lake::Error> for Failure {
         use plimsoll_lake::Error as Lake;
         match &error {
             Lake::Damaged { .. } => Self::damaged(error),
-            Lake::Location { .. } | Lake::Description { .. } | Lake::UnknownTable { .. } => Self::input(error),
+            Lake::Location { .. } | Lake::Description { .. } | Lake::UnknownTable { .. } => {
+                Self::input(error)
+            }
             _ => Self::internal(error),
         }
     }
@@ -98,10 +96,7 @@ impl From<ProfileError> for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self {
-            closed_pipe: error.kind() == std::io::ErrorKind::BrokenPipe,
-            ..Self::internal(error)
-        }
+        Self { closed_pipe: error.kind() == std::io::ErrorKind::BrokenPipe, ..Self::internal(error) }
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod cli;
 mod commands;
+mod dispatch;
 mod embedded;
 mod failure;
 mod open;
@@ -25,7 +26,7 @@ fn main() -> ExitCode {
     // deltalake-core brings a second provider of TLS; one has to be named before the first use.
     let _already = rustls::crypto::ring::default_provider().install_default();
     let done = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(commands::run(cli)),
+        Ok(runtime) => runtime.block_on(dispatch::dispatch(cli)),
         Err(error) => Err(failure::Failure::internal(format!("cannot start the runtime: {error}"))),
     };
     match done {

@@ -48,9 +48,6 @@ pub(crate) fn sessions(settings: &Settings) -> Result<SessionFactory, Failure> {
     if let Some(folder) = &settings.folders.sql {
         sql = sql.overlaid(folder).map_err(crate::failure::file(folder))?;
     }
-    let limits = Limits {
-        memory_bytes: settings.jobs.memory_bytes,
-        ..Limits::default()
-    };
+    let limits = Limits { memory_bytes: settings.jobs.memory_bytes, ..Limits::default() };
     Ok(SessionFactory::new(policy, sql, limits))
 }

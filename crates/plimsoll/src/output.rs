@@ -29,7 +29,11 @@ pub(crate) fn rows(batches: &[RecordBatch], format: Format, all: bool) -> Result
 }
 
 /// Prints one answer: JSON where asked for, else the lines of its table twin.
-pub(crate) fn answer(value: &impl Serialize, lines: &[(String, String)], format: Format) -> Result<(), Failure> {
+pub(crate) fn answer(
+    value: &impl Serialize,
+    lines: &[(String, String)],
+    format: Format,
+) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout());
     let written = match format {
         Format::Json => serde_json::to_writer_pretty(&mut out, value)
@@ -76,7 +80,10 @@ fn table(out: &mut impl Write, batches: &[RecordBatch], all: bool) -> Result<(),
     let plural = if total == 1 { "" } else { "s" };
     writeln!(out, "{total} row{plural}")?;
     if room == 0 && total > TABLE_ROWS {
-        writeln!(out, "only the first {TABLE_ROWS} are shown: --all shows every row, --format csv writes them")?;
+        writeln!(
+            out,
+            "only the first {TABLE_ROWS} are shown: --all shows every row, --format csv writes them"
+        )?;
     }
     Ok(())
 }
@@ -113,7 +120,9 @@ fn guard(batch: &RecordBatch) -> Result<RecordBatch, Failure> {
             column.clone()
         };
         let guarded: arrow::array::ArrayRef = match column.as_any().downcast_ref::<StringArray>() {
-            Some(texts) => std::sync::Arc::new(texts.iter().map(|text| text.map(guard_text)).collect::<StringArray>()),
+            Some(texts) => {
+                std::sync::Arc::new(texts.iter().map(|text| text.map(guard_text)).collect::<StringArray>())
+            }
             None => column,
         };
         let name = guard_text(field.name());

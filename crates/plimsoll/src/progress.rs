@@ -10,14 +10,16 @@ pub(crate) struct Progress(ProgressBar);
 impl Progress {
     /// Work of unknown length.
     pub(crate) fn spinner() -> Self {
-        let bar = if std::io::stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        let bar =
+            if std::io::stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
         bar.enable_steady_tick(Duration::from_millis(120));
         Self(bar)
     }
 
     /// Work of `total` pieces.
     pub(crate) fn bar(total: u64) -> Self {
-        let bar = if std::io::stderr().is_terminal() { ProgressBar::new(total) } else { ProgressBar::hidden() };
+        let bar =
+            if std::io::stderr().is_terminal() { ProgressBar::new(total) } else { ProgressBar::hidden() };
         if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent} % {eta}") {
             bar.set_style(style);
         }

@@ -118,9 +118,7 @@ impl Default for Otlp {
 
 impl Default for Web {
     fn default() -> Self {
-        Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 4320)),
-        }
+        Self { listen: SocketAddr::from(([127, 0, 0, 1], 4320)) }
     }
 }
 
@@ -202,7 +200,9 @@ impl Settings {
     pub(crate) fn time_zone(&self) -> Result<TimeZone, Failure> {
         let name = &self.jobs.time_zone;
         TimeZone::get(name).map_err(|_| {
-            Failure::input(format!("jobs.time_zone: {name:?} is no time zone: use an IANA name such as America/New_York"))
+            Failure::input(format!(
+                "jobs.time_zone: {name:?} is no time zone: use an IANA name such as America/New_York"
+            ))
         })
     }
 

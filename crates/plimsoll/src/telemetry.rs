@@ -44,23 +44,23 @@ pub(crate) fn start(settings: &Settings) -> Result<Own, Failure> {
         let metrics = MetricExporter::builder().with_tonic().build().map_err(Failure::input)?;
         meters = meters.with_periodic_exporter(metrics);
         let spans = SpanExporter::builder().with_tonic().build().map_err(Failure::input)?;
-        tracers = Some(SdkTracerProvider::builder().with_resource(resource).with_batch_exporter(spans).build());
+        tracers =
+            Some(SdkTracerProvider::builder().with_resource(resource).with_batch_exporter(spans).build());
     }
     let meters = meters.build();
     opentelemetry::global::set_meter_provider(meters.clone());
 
     let filter = || EnvFilter::try_from_env("PLIMSOLL_LOG").unwrap_or_else(|_| EnvFilter::new(DEFAULT_LOG));
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false).with_filter(filter());
-    let exported = tracers
-        .as_ref()
-        .map(|provider| tracing_opentelemetry::layer().with_tracer(provider.tracer("plimsoll")).with_filter(filter()));
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .with_filter(filter());
+    let exported = tracers.as_ref().map(|provider| {
+        tracing_opentelemetry::layer().with_tracer(provider.tracer("plimsoll")).with_filter(filter())
+    });
     // A second start in one process (tests) keeps the first one's.
     let _already = tracing_subscriber::registry().with(lines).with(exported).try_init();
-    Ok(Own {
-        registry,
-        meters,
-        tracers,
-    })
+    Ok(Own { registry, meters, tracers })
 }
 
 /// Whether telemetry leaves the process, and not into itself.

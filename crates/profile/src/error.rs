@@ -51,18 +51,12 @@ impl ProfileError {
     /// Says in which file or step the engine failed.
     pub(crate) fn query(context: impl Into<String>) -> impl FnOnce(DataFusionError) -> Self {
         let context = context.into();
-        move |source| Self::Query {
-            context,
-            source: Box::new(source),
-        }
+        move |source| Self::Query { context, source: Box::new(source) }
     }
 }
 
 impl From<DataFusionError> for ProfileError {
     fn from(source: DataFusionError) -> Self {
-        Self::Query {
-            context: "query failed".into(),
-            source: Box::new(source),
-        }
+        Self::Query { context: "query failed".into(), source: Box::new(source) }
     }
 }

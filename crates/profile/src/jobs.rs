@@ -43,10 +43,7 @@ impl Job {
     }
 
     fn parse(file: &str, text: &str) -> Result<Self, ProfileError> {
-        let wrong = |problem: String| ProfileError::Header {
-            file: format!("jobs/{file}"),
-            problem,
-        };
+        let wrong = |problem: String| ProfileError::Header { file: format!("jobs/{file}"), problem };
         let header = |name: &str| {
             text.lines()
                 .map_while(|line| line.strip_prefix("--"))

@@ -56,22 +56,11 @@ impl LakeTable {
 
     fn of(described: &TableSchema, root: Path, files: Vec<DataFile>) -> Self {
         let partition_by = described.partition_by.clone();
-        let (partition, columns): (Vec<Arc<Field>>, Vec<Arc<Field>>) = described
-            .arrow()
-            .fields()
-            .iter()
-            .cloned()
-            .partition(|field| partition_by.contains(field.name()));
-        let scan = ScanSchema::builder(Arc::new(Schema::new(columns)))
-            .with_table_partition_cols(partition)
-            .build();
-        Self {
-            root,
-            schema: Arc::clone(scan.table_schema()),
-            scan,
-            partition_by,
-            files: Arc::new(files),
-        }
+        let (partition, columns): (Vec<Arc<Field>>, Vec<Arc<Field>>) =
+            described.arrow().fields().iter().cloned().partition(|field| partition_by.contains(field.name()));
+        let scan =
+            ScanSchema::builder(Arc::new(Schema::new(columns))).with_table_partition_cols(partition).build();
+        Self { root, schema: Arc::clone(scan.table_schema()), scan, partition_by, files: Arc::new(files) }
     }
 
     fn partitioned_file(&self, file: &DataFile) -> Result<PartitionedFile> {
@@ -82,9 +71,9 @@ impl LakeTable {
             .iter()
             .map(|column| match file.partition_values.get(column).and_then(Option::as_deref) {
                 None => Ok(ScalarValue::Date32(None)),
-                Some(text) => date(text)
-                    .map(|days| ScalarValue::Date32(Some(days)))
-                    .ok_or_else(|| exec_datafusion_err!("{}: partition {column} is {text:?}, not a date", file.path)),
+                Some(text) => date(text).map(|days| ScalarValue::Date32(Some(days))).ok_or_else(|| {
+                    exec_datafusion_err!("{}: partition {column} is {text:?}, not a date", file.path)
+                }),
             })
             .collect::<Result<_>>()?;
         Ok(partitioned.with_statistics(Arc::new(self.statistics(file))))
@@ -96,11 +85,7 @@ impl LakeTable {
         let (rows, bytes) = known.fold((Precision::Exact(0), Precision::Exact(0)), |(rows, bytes), file| {
             (rows.add(&file.num_rows), bytes.add(&file.total_byte_size))
         });
-        Statistics {
-            num_rows: rows,
-            total_byte_size: bytes,
-            ..Statistics::new_unknown(&self.schema)
-        }
+        Statistics { num_rows: rows, total_byte_size: bytes, ..Statistics::new_unknown(&self.schema) }
     }
 
     /// Statistics of one file; bounds of texts may be cut, so none is called exact.
@@ -183,4 +168,3 @@ impl TableProvider for LakeTable {
         Ok(DataSourceExec::from_data_source(config))
     }
 }
-

@@ -10,7 +10,7 @@ use arrow::{
     array::{ArrayRef, RecordBatch, StringArray, TimestampMicrosecondArray},
     compute::concat_batches,
     datatypes::{DataType, Field, Schema},
-    json::{ArrayWriter, writer::WriterBuilder, writer::JsonArray},
+    json::{ArrayWriter, writer::JsonArray, writer::WriterBuilder},
 };
 use datafusion::{common::ScalarValue, error::DataFusionError};
 use jiff::Timestamp;
@@ -37,7 +37,8 @@ pub async fn measure(
 ) -> Result<Measured, ProfileError> {
     let (from, to) = windows.history;
     let first_event = windows.past.iter().map(|event| event.start()).min();
-    let at = |time: Timestamp| ScalarValue::TimestampMicrosecond(Some(time.as_microsecond()), Some("UTC".into()));
+    let at =
+        |time: Timestamp| ScalarValue::TimestampMicrosecond(Some(time.as_microsecond()), Some("UTC".into()));
     let queries = Queries {
         reader,
         factory,
@@ -297,9 +298,9 @@ impl Queries<'_> {
     }
 
     async fn pools(&self, history: &History) -> Result<Vec<PoolMeasured>, ProfileError> {
-        let covered = history.first_run.map_or(0, |first| {
-            u64::try_from(history.to.duration_since(first).as_secs() / 60).unwrap_or(0)
-        });
+        let covered = history
+            .first_run
+            .map_or(0, |first| u64::try_from(history.to.duration_since(first).as_secs() / 60).unwrap_or(0));
         let mut found: BTreeMap<PoolName, PoolMeasured> = BTreeMap::new();
         for row in self.rows::<PoolRow>("pools").await? {
             let pool = PoolMeasured {
@@ -378,7 +379,8 @@ fn occurrence_windows(windows: &Windows) -> Result<RecordBatch, ProfileError> {
         Arc::new(rows.iter().map(|row| Some(of(row))).collect::<StringArray>())
     };
     let time = |of: fn(&(&str, &str, &str, Timestamp, Timestamp)) -> Timestamp| -> ArrayRef {
-        let array: TimestampMicrosecondArray = rows.iter().map(|row| Some(of(row).as_microsecond())).collect();
+        let array: TimestampMicrosecondArray =
+            rows.iter().map(|row| Some(of(row).as_microsecond())).collect();
         Arc::new(array.with_timezone("UTC"))
     };
     let schema = Schema::new(vec![

@@ -38,13 +38,7 @@ impl Policy {
         hasher.update(time_zone.iana_name().unwrap_or_default());
         hasher.update(acceptance_window.as_micros().to_le_bytes());
         let digest = hex::encode(hasher.finalize());
-        Ok(Self {
-            catalog,
-            naming,
-            time_zone,
-            acceptance_window,
-            digest,
-        })
+        Ok(Self { catalog, naming, time_zone, acceptance_window, digest })
     }
 
     /// Digest of everything in it.

@@ -32,11 +32,7 @@ pub(crate) fn live_files<'a>(
                 .ok()
         })
         .and_then(|pruning| {
-            let statistics = FileBounds {
-                files,
-                schema,
-                partition_by,
-            };
+            let statistics = FileBounds { files, schema, partition_by };
             pruning.prune(&statistics).ok()
         })
         .unwrap_or_else(|| vec![true; files.len()]);

@@ -57,7 +57,9 @@ pub async fn run_round(
         None => Some("first round"),
         Some(_) if rebuild => Some("asked for"),
         Some(row) if row.sql_sha256 != sql_sha256 => Some("the SQL changed"),
-        Some(row) if row.policy_sha256 != factory.policy.digest() => Some("the catalog or the match rules changed"),
+        Some(row) if row.policy_sha256 != factory.policy.digest() => {
+            Some("the catalog or the match rules changed")
+        }
         Some(_) => None,
     };
     let since = last.as_ref().filter(|_| rebuilt.is_none());
@@ -72,11 +74,8 @@ pub async fn run_round(
             rows: BTreeMap::new(),
         });
     };
-    let mut versions: BTreeMap<String, i64> = round
-        .received
-        .iter()
-        .map(|(name, (_, snapshot))| (name.clone(), snapshot.version()))
-        .collect();
+    let mut versions: BTreeMap<String, i64> =
+        round.received.iter().map(|(name, (_, snapshot))| (name.clone(), snapshot.version())).collect();
     let mut rows = BTreeMap::new();
     let jobs = Job::all(&factory.sql)?;
     let mut assembled = Vec::new();
@@ -88,12 +87,7 @@ pub async fn run_round(
             continue;
         }
         let table = lake.table(&job.makes).await?;
-        let writer = Writer {
-            reader: &round.reader,
-            touched: &touched,
-            job,
-            table: &table,
-        };
+        let writer = Writer { reader: &round.reader, touched: &touched, job, table: &table };
         let written = writer.replace(frame, rebuilt.is_some()).await?;
         round.reader.register_files(&job.makes, &table, written.snapshot.files().to_vec())?;
         versions.insert(job.makes.clone(), written.snapshot.version());
@@ -115,13 +109,7 @@ pub async fn run_round(
         versions,
     };
     snapshot::append(lake, &row).await?;
-    Ok(RoundReport {
-        lake_version: row.lake_version,
-        changed: true,
-        rebuilt,
-        runs: touched.runs(),
-        rows,
-    })
+    Ok(RoundReport { lake_version: row.lake_version, changed: true, rebuilt, runs: touched.runs(), rows })
 }
 
 /// The session of a round: every table as it is now.

@@ -12,14 +12,11 @@ use arrow::{
     datatypes::{DataType, Field, Schema},
 };
 use datafusion::{
-    catalog::{MemorySchemaProvider, MemTable, TableProvider},
+    catalog::{MemTable, MemorySchemaProvider, TableProvider},
     common::{ParamValues, ScalarValue, TableReference},
     error::DataFusionError,
     execution::{
-        SessionStateBuilder,
-        context::SQLOptions,
-        memory_pool::FairSpillPool,
-        runtime_env::RuntimeEnvBuilder,
+        SessionStateBuilder, context::SQLOptions, memory_pool::FairSpillPool, runtime_env::RuntimeEnvBuilder,
     },
     prelude::{DataFrame, SessionConfig, SessionContext},
 };
@@ -48,10 +45,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            memory_bytes: 2 << 30,
-            threads: 0,
-        }
+        Self { memory_bytes: 2 << 30, threads: 0 }
     }
 }
 
@@ -66,11 +60,7 @@ pub struct SessionFactory {
 impl SessionFactory {
     /// Takes the policy of the functions, the SQL files and the limits.
     pub fn new(policy: Policy, sql: SqlFiles, limits: Limits) -> Self {
-        Self {
-            policy: Arc::new(policy),
-            sql: Arc::new(sql),
-            limits,
-        }
+        Self { policy: Arc::new(policy), sql: Arc::new(sql), limits }
     }
 
     /// What the functions decide by.
@@ -123,10 +113,7 @@ impl Reader {
     /// # Errors
     /// An engine that cannot be set up.
     pub(crate) fn bare(lake: &Lake, factory: &SessionFactory) -> Result<Self, ProfileError> {
-        Ok(Self {
-            ctx: factory.context(lake)?,
-            pinned: None,
-        })
+        Ok(Self { ctx: factory.context(lake)?, pinned: None })
     }
 
     /// All tables as the latest finished round left them, and the views. Before the first round the
@@ -176,10 +163,8 @@ impl Reader {
     /// # Errors
     /// SQL that is wrong, or that would change anything.
     pub async fn plan(&self, sql: &str) -> Result<DataFrame, ProfileError> {
-        let read_only = SQLOptions::new()
-            .with_allow_ddl(false)
-            .with_allow_dml(false)
-            .with_allow_statements(false);
+        let read_only =
+            SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
         Ok(self.ctx.sql_with_options(sql, read_only).await?)
     }
 
@@ -223,7 +208,12 @@ impl Reader {
     }
 
     /// Puts some files of a lake table into the session.
-    pub(crate) fn register_files(&self, name: &str, table: &Table, files: Vec<DataFile>) -> Result<(), ProfileError> {
+    pub(crate) fn register_files(
+        &self,
+        name: &str,
+        table: &Table,
+        files: Vec<DataFile>,
+    ) -> Result<(), ProfileError> {
         self.register(name, Arc::new(LakeTable::new(table, files)))
     }
 
@@ -266,10 +256,7 @@ impl Reader {
 
 fn in_file(file: &str, error: ProfileError) -> ProfileError {
     match error {
-        ProfileError::Query { source, .. } => ProfileError::Query {
-            context: file.to_owned(),
-            source,
-        },
+        ProfileError::Query { source, .. } => ProfileError::Query { context: file.to_owned(), source },
         other => other,
     }
 }

@@ -48,7 +48,10 @@ pub struct SnapshotRow {
 ///
 /// # Errors
 /// A table that cannot be read.
-pub async fn latest_snapshot(lake: &Lake, factory: &SessionFactory) -> Result<Option<SnapshotRow>, ProfileError> {
+pub async fn latest_snapshot(
+    lake: &Lake,
+    factory: &SessionFactory,
+) -> Result<Option<SnapshotRow>, ProfileError> {
     let Some(table) = lake.existing(TABLE).await? else {
         return Ok(None);
     };
@@ -110,11 +113,7 @@ fn read(batch: &RecordBatch, row: usize) -> Option<SnapshotRow> {
 }
 
 fn write(schema: &arrow::datatypes::SchemaRef, row: &SnapshotRow) -> Result<RecordBatch, ProfileError> {
-    let names = MapFieldNames {
-        entry: "key_value".into(),
-        key: "key".into(),
-        value: "value".into(),
-    };
+    let names = MapFieldNames { entry: "key_value".into(), key: "key".into(), value: "value".into() };
     let mut versions = MapBuilder::new(Some(names), StringBuilder::new(), Int64Builder::new());
     for (table, version) in &row.versions {
         versions.keys().append_value(table);

@@ -9,9 +9,7 @@ use std::{
 };
 
 use arrow::{
-    array::{
-        Array, ArrayRef, AsArray, Date32Array, RecordBatch, StringArray, TimestampMicrosecondArray,
-    },
+    array::{Array, ArrayRef, AsArray, Date32Array, RecordBatch, StringArray, TimestampMicrosecondArray},
     compute::concat_batches,
     datatypes::{DataType, Date32Type, Field, Schema, TimestampMicrosecondType},
 };

@@ -63,10 +63,7 @@ impl Writer<'_> {
         if !(add.is_empty() && remove.is_empty()) {
             self.table.rewrite(&base, add, remove, &[], true).await.map_err(overtaken)?;
         }
-        Ok(Written {
-            snapshot: self.table.snapshot().await?,
-            rows,
-        })
+        Ok(Written { snapshot: self.table.snapshot().await?, rows })
     }
 
     async fn write(&self, frame: DataFrame) -> Result<(Vec<DataFile>, u64), ProfileError> {
@@ -93,13 +90,12 @@ impl Writer<'_> {
         let extra = made.fields().iter().find(|field| schema.column(field.name()).is_none());
         let problem = match (missing, extra) {
             (Some(column), _) => format!("it must select {} for table {}", column.name, schema.name),
-            (_, Some(field)) => format!("it selects {}, which table {} does not have", field.name(), schema.name),
+            (_, Some(field)) => {
+                format!("it selects {}, which table {} does not have", field.name(), schema.name)
+            }
             (None, None) => return Ok(batch),
         };
-        Err(ProfileError::Schema {
-            job: self.job.file.clone(),
-            problem,
-        })
+        Err(ProfileError::Schema { job: self.job.file.clone(), problem })
     }
 
     /// Writes the rows of untouched runs anew if the file holds rows of touched ones; says whether it
@@ -141,10 +137,7 @@ impl Assembled {
         let path = format!("{}/", folder.path().display());
         let mut options = TableParquetOptions::default();
         options.global.compression = Some("lz4_raw".to_owned());
-        frame
-            .write_parquet(&path, DataFrameWriteOptions::new(), Some(options))
-            .await
-            .map_err(failed())?;
+        frame.write_parquet(&path, DataFrameWriteOptions::new(), Some(options)).await.map_err(failed())?;
         let ctx = reader.context();
         ctx.deregister_table(job.makes.as_str()).map_err(failed())?;
         ctx.register_parquet(job.makes.as_str(), &path, ParquetReadOptions::default())

@@ -9,8 +9,9 @@ use plimsoll_calendar::Rule;
 use plimsoll_catalog::PoolKey;
 
 use super::{EventSpec, LimitSpec, Policy, PoolSpec, ReservationSpec, Span, Spec, WorkflowSpec};
+use crate::SpecError;
+use crate::fault::invalid;
 use crate::quantity::Quantity;
-use crate::{SpecError, invalid};
 
 /// Longest history or horizon, days: ten years.
 const LONGEST_DAYS: u32 = 3653;

@@ -10,6 +10,7 @@ mod policy;
 mod pool;
 mod reservation;
 mod span;
+mod whole;
 mod workflow;
 
 pub use event::{EventRate, EventSpec};
@@ -18,65 +19,5 @@ pub use policy::{Policy, ThrottleTarget};
 pub use pool::{Answer, Fallback, PoolSpec};
 pub use reservation::ReservationSpec;
 pub use span::Span;
+pub use whole::Spec;
 pub use workflow::{Budget, Capacity, Slo, WorkflowSpec};
-
-use plimsoll_toml::read;
-use serde::Deserialize;
-
-use crate::SpecError;
-use crate::digest::sha256;
-
-/// `plan.toml`, read and checked.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Spec {
-    /// How cautious to be.
-    #[serde(default)]
-    pub policy: Policy,
-    /// Provider limits, in file order.
-    #[serde(default, rename = "pool")]
-    pub pools: Vec<PoolSpec>,
-    /// Workflows, in file order.
-    #[serde(default, rename = "workflow")]
-    pub workflows: Vec<WorkflowSpec>,
-    /// Business-calendar peaks, in file order.
-    #[serde(default, rename = "event")]
-    pub events: Vec<EventSpec>,
-    /// Reserved units held today, in file order.
-    #[serde(default, rename = "reservation")]
-    pub reservations: Vec<ReservationSpec>,
-    /// Digest of the text that this was read from, lower-case hex.
-    #[serde(skip)]
-    pub sha256: String,
-}
-
-impl Spec {
-    /// Reads and checks the text of a `plan.toml`.
-    ///
-    /// # Errors
-    /// [`SpecError`] with the line for text that is not a spec, or the key for values that cannot be
-    /// planned with.
-    pub fn parse(text: &str) -> Result<Self, SpecError> {
-        let mut spec: Self = read("plan.toml", text)?;
-        check::check(&spec)?;
-        spec.sha256 = sha256(text.as_bytes());
-        Ok(spec)
-    }
-
-    /// The entry of a pool: the same key, and the same account and region where the entry names them.
-    /// Telemetry that does not tell its account or region falls under the only entry that it can.
-    #[must_use]
-    pub fn pool(&self, key: &str, account: Option<&str>, region: Option<&str>) -> Option<&PoolSpec> {
-        let covering = self.pools.iter().find(|pool| pool.covers(key, account, region));
-        covering.or_else(|| {
-            let mut possible = self.pools.iter().filter(|pool| pool.may_cover(key, account, region));
-            possible.next().filter(|_| possible.next().is_none())
-        })
-    }
-
-    /// The entry of a workflow.
-    #[must_use]
-    pub fn workflow(&self, name: &str) -> Option<&WorkflowSpec> {
-        self.workflows.iter().find(|workflow| workflow.name == name)
-    }
-}

@@ -24,7 +24,8 @@ impl Check {
         let lines: Vec<(String, String)> = found
             .iter()
             .map(|(file, rows)| {
-                let verdict = if *rows == 0 { "holds".to_owned() } else { format!("{rows} rows contradict it") };
+                let verdict =
+                    if *rows == 0 { "holds".to_owned() } else { format!("{rows} rows contradict it") };
                 (file.trim_end_matches(".sql").to_owned(), verdict)
             })
             .collect();

@@ -3,7 +3,11 @@
 //! It goes the way that real telemetry goes: over OTLP/HTTP into the real receiver on loopback, through
 //! the journal into the lake, through the jobs into profiles, and from there into a plan.
 
-use std::{path::PathBuf, process::ExitCode, time::{Duration, Instant}};
+use std::{
+    path::PathBuf,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
 
 use plimsoll_scenario::{Options, Scenario};
 
@@ -67,18 +71,20 @@ impl Demo {
         let Some(http) = ingest.http_addr() else {
             return Err(Failure::internal("the receiver does not listen"));
         };
-        let options = Options {
-            seed: self.seed,
-            scale: self.scale,
-            ..Options::default()
-        };
+        let options = Options { seed: self.seed, scale: self.scale, ..Options::default() };
         let requests = scenario.generate(options).map_err(Failure::input)?;
-        let sent = send(requests, &format!("http://{http}"), |spans| progress.say(&format!("{spans} spans received"))).await?;
+        let sent = send(requests, &format!("http://{http}"), |spans| {
+            progress.say(&format!("{spans} spans received"))
+        })
+        .await?;
         progress.say("flushing");
         let end = ingest.shutdown(FLUSH).await;
         progress.finish();
         if end.left_in_journal > 0 {
-            return Err(Failure::internal(format!("{} spans did not reach the lake in time", end.left_in_journal)));
+            return Err(Failure::internal(format!(
+                "{} spans did not reach the lake in time",
+                end.left_in_journal
+            )));
         }
         let received = started.elapsed();
 

@@ -57,12 +57,7 @@ impl Generate {
             return Ok(ExitCode::SUCCESS);
         }
         let scenario = read(self.scenario.as_deref())?;
-        let options = Options {
-            from: self.from,
-            days: self.days,
-            seed: self.seed,
-            scale: self.scale,
-        };
+        let options = Options { from: self.from, days: self.days, seed: self.seed, scale: self.scale };
         let requests = scenario.generate(options).map_err(Failure::input)?;
         let progress = Progress::spinner();
         if self.to.starts_with("http://") || self.to.starts_with("https://") {
@@ -94,10 +89,8 @@ pub(super) async fn send(
     to: &str,
     mut progress: impl FnMut(u64),
 ) -> Result<u64, Failure> {
-    let client = reqwest::Client::builder()
-        .timeout(Duration::from_secs(60))
-        .build()
-        .map_err(Failure::internal)?;
+    let client =
+        reqwest::Client::builder().timeout(Duration::from_secs(60)).build().map_err(Failure::internal)?;
     let url = format!("{}/v1/traces", to.trim_end_matches('/'));
     let mut under_way: JoinSet<Result<u64, Failure>> = JoinSet::new();
     let mut sent = 0;
@@ -140,7 +133,9 @@ async fn post(client: &reqwest::Client, url: &str, body: Vec<u8>) -> Result<(), 
             .body(body.clone())
             .send()
             .await
-            .map_err(|error| Failure::input(format!("cannot send to {url}: {error}: is a receiver listening there?")))?;
+            .map_err(|error| {
+                Failure::input(format!("cannot send to {url}: {error}: is a receiver listening there?"))
+            })?;
         let status = answer.status();
         if status.is_success() {
             return Ok(());

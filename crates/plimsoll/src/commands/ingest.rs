@@ -51,7 +51,8 @@ impl Ingest {
         let lake = open::lake(settings).await?;
         let decoder = open::decoder(settings, &lake)?;
         for file in &self.files {
-            let input = if file.as_os_str() == "-" { FileInput::Stdin } else { FileInput::Path(file.clone()) };
+            let input =
+                if file.as_os_str() == "-" { FileInput::Stdin } else { FileInput::Path(file.clone()) };
             let progress = Progress::bar(file.metadata().map_or(0, |meta| meta.len()));
             progress.say(&file.display().to_string());
             let report = ingest_file(&input, &options, &lake, &decoder, |at| progress.done(at.bytes))

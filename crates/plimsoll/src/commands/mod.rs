@@ -10,32 +10,3 @@ pub(crate) mod serve;
 pub(crate) mod size;
 pub(crate) mod sql;
 mod sql_prompt;
-
-use std::process::ExitCode;
-
-use crate::{
-    cli::{Cli, Command},
-    failure::Failure,
-    settings::Settings,
-    telemetry,
-};
-
-/// Runs the subcommand that the command line names.
-pub(crate) async fn run(cli: Cli) -> Result<ExitCode, Failure> {
-    let settings = Settings::read(&cli.shared)?;
-    let own = telemetry::start(&settings)?;
-    let format = cli.shared.format;
-    let done = match cli.command {
-        Command::Demo(demo) => demo.run(&settings).await,
-        Command::Generate(generate) => generate.run().await,
-        Command::Serve(serve) => serve.run(settings, &own).await,
-        Command::Ingest(ingest) => ingest.run(&settings, format).await,
-        Command::Profile(profile) => profile.run(&settings, format).await,
-        Command::Sql(sql) => sql.run(&settings, format).await,
-        Command::Size(size) => size.run(format),
-        Command::Plan(plan) => plan.run(&settings, format).await,
-        Command::Check(check) => check.run(&settings, format).await,
-    };
-    own.stop();
-    done
-}

@@ -49,7 +49,9 @@ impl Plan {
         }
         output::answer(&made.plan, &summary(&made.plan), format)?;
         if made.plan.history.runs == 0 {
-            return Err(Failure::no_data("no finished run lies in the plan's history: send telemetry, or plan for another --as-of"));
+            return Err(Failure::no_data(
+                "no finished run lies in the plan's history: send telemetry, or plan for another --as-of",
+            ));
         }
         Ok(if self.check && is_due(&made.plan) { ExitCode::from(DUE) } else { ExitCode::SUCCESS })
     }
@@ -87,9 +89,14 @@ impl Made {
 }
 
 /// Measures, plans and renders.
-pub(super) async fn make_plan(settings: &Settings, spec_file: &Path, as_of: Option<&str>) -> Result<Made, Failure> {
+pub(super) async fn make_plan(
+    settings: &Settings,
+    spec_file: &Path,
+    as_of: Option<&str>,
+) -> Result<Made, Failure> {
     let text = std::fs::read_to_string(spec_file).map_err(failure::file(spec_file))?;
-    let spec = Spec::parse(&text).map_err(|fault| Failure::input(format!("{}: {fault}", spec_file.display())))?;
+    let spec =
+        Spec::parse(&text).map_err(|fault| Failure::input(format!("{}: {fault}", spec_file.display())))?;
     let calendars = embedded::texts("calendars", settings.folders.calendars.as_deref())?;
     let calendar =
         Calendar::named(calendars, &spec.policy.holidays, &spec.policy.time_zone).map_err(Failure::input)?;
@@ -190,9 +197,14 @@ pub(super) fn summary(plan: &Document) -> Vec<(String, String)> {
     for reservation in &plan.reservations {
         lines.push((
             reservation.action.clone(),
-            format!("{}: {} -> {} {}", reservation.pool, reservation.held, reservation.recommended, reservation.unit),
+            format!(
+                "{}: {} -> {} {}",
+                reservation.pool, reservation.held, reservation.recommended, reservation.unit
+            ),
         ));
     }
-    lines.extend(plan.warnings.iter().map(|warning| (format!("warning {}", warning.code), warning.detail.clone())));
+    lines.extend(
+        plan.warnings.iter().map(|warning| (format!("warning {}", warning.code), warning.detail.clone())),
+    );
     lines
 }

@@ -43,7 +43,11 @@ impl Profile {
 }
 
 /// A round with its progress shown.
-pub(crate) async fn round(lake: &Lake, sessions: &SessionFactory, rebuild: bool) -> Result<RoundReport, Failure> {
+pub(crate) async fn round(
+    lake: &Lake,
+    sessions: &SessionFactory,
+    rebuild: bool,
+) -> Result<RoundReport, Failure> {
     let progress = Progress::spinner();
     let report = run_round(lake, sessions, rebuild, &|what| progress.say(what)).await?;
     progress.finish();

@@ -61,10 +61,7 @@ impl Serve {
             "serving"
         );
         let (stop, stopped) = watch::channel(false);
-        let status = Arc::new(ServeStatus {
-            ingest: Arc::clone(&ingest),
-            metrics: Box::new(own.scrape()),
-        });
+        let status = Arc::new(ServeStatus { ingest: Arc::clone(&ingest), metrics: Box::new(own.scrape()) });
         let pages = tokio::spawn(plimsoll_web::serve(web, Arc::clone(&status), ended(stopped.clone())));
         let every = settings.jobs.every.duration();
         let jobs = tokio::spawn(jobs(lake, sessions, Arc::clone(&ingest), every, stopped));
@@ -79,7 +76,9 @@ impl Serve {
         let _closed = tokio::time::timeout_at(deadline, pages).await;
         drop(status);
         let Some(ingest) = Arc::into_inner(ingest) else {
-            return Err(Failure::internal("a task still holds the receivers: what was acknowledged stays in the journal"));
+            return Err(Failure::internal(
+                "a task still holds the receivers: what was acknowledged stays in the journal",
+            ));
         };
         let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_secs(1));
         let end = ingest.shutdown(left).await;
@@ -100,7 +99,13 @@ pub(super) async fn start(settings: &Settings, lake: &Lake) -> Result<Ingest, Fa
 }
 
 /// Runs the jobs at each beat where a flush has brought something new since the last.
-async fn jobs(lake: Lake, sessions: SessionFactory, ingest: Arc<Ingest>, every: Duration, mut stopped: watch::Receiver<bool>) {
+async fn jobs(
+    lake: Lake,
+    sessions: SessionFactory,
+    ingest: Arc<Ingest>,
+    every: Duration,
+    mut stopped: watch::Receiver<bool>,
+) {
     let mut flushes = ingest.flushes();
     drop(ingest);
     let mut beat = interval_at(Instant::now() + every, every);

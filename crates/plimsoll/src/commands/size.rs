@@ -112,4 +112,3 @@ fn all<T: FromStr<Err: std::fmt::Display>>(flag: &str, texts: &[String]) -> Resu
         .map(|text| text.parse().map_err(|error| Failure::input(format!("{flag} {text}: {error}"))))
         .collect()
 }
-

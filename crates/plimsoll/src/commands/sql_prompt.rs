@@ -24,7 +24,9 @@ pub(super) async fn run(reader: &Reader, format: Format, all: bool) -> Result<Ex
     }
     match reader.snapshot() {
         Some(row) => output::line(&format!("lake version {} - \\? for help", row.lake_version))?,
-        None => output::line("no round of jobs has run yet: `plimsoll profile` makes runs and profiles - \\? for help")?,
+        None => output::line(
+            "no round of jobs has run yet: `plimsoll profile` makes runs and profiles - \\? for help",
+        )?,
     }
     let mut statement = String::new();
     loop {

@@ -30,9 +30,7 @@ use super::{
 
 /// The function, for registration.
 pub(super) fn udaf() -> AggregateUDF {
-    AggregateUDF::from(Assemble {
-        signature: Signature::user_defined(Volatility::Immutable),
-    })
+    AggregateUDF::from(Assemble { signature: Signature::user_defined(Volatility::Immutable) })
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -91,7 +89,12 @@ struct Collected {
 }
 
 impl Collected {
-    fn add(&mut self, spans: &StructArray, group_of: impl Iterator<Item = Option<usize>>, groups: usize) -> Result<()> {
+    fn add(
+        &mut self,
+        spans: &StructArray,
+        group_of: impl Iterator<Item = Option<usize>>,
+        groups: usize,
+    ) -> Result<()> {
         if self.groups.len() < groups {
             self.groups.resize_with(groups, Vec::new);
         }
@@ -142,11 +145,8 @@ impl Collected {
     fn spans(&mut self, emit_to: EmitTo) -> Result<ListArray> {
         let (groups, batches) = self.take(emit_to);
         let lengths = OffsetBuffer::from_lengths(groups.iter().map(Vec::len));
-        let places: Vec<(usize, usize)> = groups
-            .into_iter()
-            .flatten()
-            .map(|(batch, row)| (batch as usize, row as usize))
-            .collect();
+        let places: Vec<(usize, usize)> =
+            groups.into_iter().flatten().map(|(batch, row)| (batch as usize, row as usize)).collect();
         let arrays: Vec<&dyn Array> = batches.iter().map(|b| b as &dyn Array).collect();
         let values = match arrays.as_slice() {
             [] => return exec_err!("assemble has no spans to hand on"),
@@ -169,13 +169,19 @@ impl GroupsAccumulator for Collected {
         filter: Option<&BooleanArray>,
         total_num_groups: usize,
     ) -> Result<()> {
-        let groups = group_indices.iter().enumerate().map(|(row, &group)| {
-            filter.is_none_or(|f| f.is_valid(row) && f.value(row)).then_some(group)
-        });
+        let groups = group_indices
+            .iter()
+            .enumerate()
+            .map(|(row, &group)| filter.is_none_or(|f| f.is_valid(row) && f.value(row)).then_some(group));
         self.add(values[0].as_struct(), groups, total_num_groups)
     }
 
-    fn merge_batch(&mut self, values: &[ArrayRef], group_indices: &[usize], total_num_groups: usize) -> Result<()> {
+    fn merge_batch(
+        &mut self,
+        values: &[ArrayRef],
+        group_indices: &[usize],
+        total_num_groups: usize,
+    ) -> Result<()> {
         let lists = values[0].as_list::<i32>();
         let offsets = lists.value_offsets();
         let mut groups = vec![None; lists.values().len()];
@@ -199,9 +205,7 @@ impl GroupsAccumulator for Collected {
         let spans = &values[0];
         let item = Arc::new(Field::new_list_field(spans.data_type().clone(), true));
         let offsets = OffsetBuffer::from_lengths(std::iter::repeat_n(1, spans.len()));
-        let nulls = filter.map(|f| {
-            (0..f.len()).map(|row| f.is_valid(row) && f.value(row)).collect()
-        });
+        let nulls = filter.map(|f| (0..f.len()).map(|row| f.is_valid(row) && f.value(row)).collect());
         Ok(vec![Arc::new(ListArray::try_new(item, offsets, Arc::clone(spans), nulls)?)])
     }
 

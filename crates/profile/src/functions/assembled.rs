@@ -133,13 +133,7 @@ impl Rows {
     column!(int, Int, i32, DataType::Int32, Int32Builder::new());
     column!(double, Double, f64, DataType::Float64, Float64Builder::new());
     column!(truth, Truth, bool, DataType::Boolean, BooleanBuilder::new());
-    column!(
-        instant,
-        Instant,
-        i64,
-        instant(),
-        TimestampMicrosecondBuilder::new().with_timezone("UTC")
-    );
+    column!(instant, Instant, i64, instant(), TimestampMicrosecondBuilder::new().with_timezone("UTC"));
 
     fn codes(&mut self, name: &'static str, values: &[&str]) {
         let item = Field::new("element", DataType::Utf8, true);

@@ -1,9 +1,11 @@
-//! `meter(pool, start_time, throttled, billed, tokens..., max_output_tokens)`: what one attempt draws.
+//! `meter(pool, start_time, throttled, billed, input_tokens, input_uncached, cache_read, cache_write,
+//! output_tokens, reasoning_tokens, max_output_tokens)`: what one attempt draws.
 //!
 //! Gives a list of `{measure, amount}` with `admission.X` and `settlement.X` for X of requests,
 //! input_tokens, output_tokens and tokens, by the catalog's row for the pool on that day. An amount is
 //! null where the attempt's usage is unknown: missing is not zero. An attempt that a limit refused, or
-//! that failed without usage, draws no tokens. Attempts whose pool no row knows are counted plainly.
+//! that failed without usage, draws no tokens. Where the client does not tell what a cache served, all of
+//! the input counts as uncached: an upper bound. Attempts whose pool no row knows are counted plainly.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -17,9 +19,7 @@ use arrow::{
 };
 use datafusion::{
     common::{Result, exec_err},
-    logical_expr::{
-        ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-    },
+    logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility},
 };
 use jiff::{Timestamp, tz::TimeZone};
 use plimsoll_catalog::{Call, Draw, Entry, Metered, PoolKey};
@@ -42,7 +42,7 @@ const MEASURES: [&str; 8] = [
 /// The function, for registration.
 pub(super) fn udf(policy: &Arc<Policy>) -> ScalarUDF {
     let mut arguments = vec![DataType::Utf8, instant(), DataType::Boolean, DataType::Boolean];
-    arguments.resize(10, DataType::Int64);
+    arguments.resize(11, DataType::Int64);
     ScalarUDF::from(Meter {
         policy: Arc::clone(policy),
         signature: Signature::exact(arguments, Volatility::Immutable),
@@ -130,11 +130,7 @@ fn metered(call: &Call, entry: Option<&Entry>) -> Metered {
                 output_tokens: call.output,
                 tokens: input + call.output,
             };
-            Metered {
-                admission: plain,
-                settlement: plain,
-                ..Metered::default()
-            }
+            Metered { admission: plain, settlement: plain, ..Metered::default() }
         }
     }
 }
@@ -145,7 +141,7 @@ struct Attempts<'a> {
     start: &'a arrow::array::TimestampMicrosecondArray,
     throttled: &'a BooleanArray,
     billed: &'a BooleanArray,
-    tokens: [&'a Int64Array; 6],
+    tokens: [&'a Int64Array; 7],
 }
 
 impl<'a> Attempts<'a> {
@@ -153,7 +149,7 @@ impl<'a> Attempts<'a> {
         let [pool, start, throttled, billed, rest @ ..] = arrays else {
             return exec_err!("meter got {} arguments", arrays.len());
         };
-        let Ok(rest) = <&[ArrayRef; 6]>::try_from(rest) else {
+        let Ok(rest) = <&[ArrayRef; 7]>::try_from(rest) else {
             return exec_err!("meter got {} arguments", arrays.len());
         };
         Ok(Self {
@@ -185,20 +181,16 @@ impl<'a> Attempts<'a> {
 
     /// The attempt as the catalog takes it; none where what it used is unknown.
     fn call(&self, row: usize) -> Option<Call> {
-        let [input_uncached, cache_read, cache_write, output, reasoning, max_output] = self.tokens.map(|array| {
-            array.is_valid(row).then(|| u64::try_from(array.value(row)).ok()).flatten()
-        });
+        let [input, input_uncached, cache_read, cache_write, output, reasoning, max_output] = self
+            .tokens
+            .map(|array| array.is_valid(row).then(|| u64::try_from(array.value(row)).ok()).flatten());
         let refused = self.throttled.is_valid(row) && self.throttled.value(row);
         let failed = self.billed.is_valid(row) && !self.billed.value(row);
         if refused || (failed && output.is_none()) {
-            return Some(Call {
-                max_output: Some(0),
-                status: refused.then_some(429),
-                ..Call::default()
-            });
+            return Some(Call { max_output: Some(0), status: refused.then_some(429), ..Call::default() });
         }
         Some(Call {
-            input_uncached: input_uncached?,
+            input_uncached: input_uncached.or(input)?,
             cache_read: cache_read.unwrap_or(0),
             cache_write: cache_write.unwrap_or(0),
             output: output?,

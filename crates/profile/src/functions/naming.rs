@@ -40,10 +40,7 @@ struct MatchRules {
 }
 
 fn fields() -> Fields {
-    ["workflow", "account", "pool"]
-        .map(|name| Field::new(name, DataType::Utf8, true))
-        .into_iter()
-        .collect()
+    ["workflow", "account", "pool"].map(|name| Field::new(name, DataType::Utf8, true)).into_iter().collect()
 }
 
 impl ScalarUDFImpl for MatchRules {

@@ -8,9 +8,7 @@
 use std::{mem::size_of, sync::Arc};
 
 use arrow::{
-    array::{
-        Array, ArrayRef, AsArray, BooleanArray, Float64Array, Float64Builder, ListArray, ListBuilder,
-    },
+    array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, Float64Builder, ListArray, ListBuilder},
     buffer::{NullBuffer, OffsetBuffer},
     datatypes::{DataType, Field, FieldRef, Float64Type},
     record_batch::RecordBatch,
@@ -18,8 +16,8 @@ use arrow::{
 use datafusion::{
     common::{Result, ScalarValue, exec_err, internal_err, plan_err},
     logical_expr::{
-        Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, EmitTo, GroupsAccumulator,
-        Signature, Volatility,
+        Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, EmitTo, GroupsAccumulator, Signature,
+        Volatility,
         function::{AccumulatorArgs, StateFieldsArgs},
         utils::format_state_name,
     },
@@ -27,9 +25,7 @@ use datafusion::{
 
 /// The function, for registration.
 pub(super) fn udaf() -> AggregateUDF {
-    AggregateUDF::from(Percentiles {
-        signature: Signature::user_defined(Volatility::Immutable),
-    })
+    AggregateUDF::from(Percentiles { signature: Signature::user_defined(Volatility::Immutable) })
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -57,7 +53,9 @@ impl AggregateUDFImpl for Percentiles {
             {
                 Ok(vec![DataType::Float64, DataType::List(item())])
             }
-            _ => plan_err!("percentiles takes a number and a list of levels, as in percentiles(x, [0.5, 0.95])"),
+            _ => plan_err!(
+                "percentiles takes a number and a list of levels, as in percentiles(x, [0.5, 0.95])"
+            ),
         }
     }
 
@@ -71,10 +69,7 @@ impl AggregateUDFImpl for Percentiles {
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(OneGroup {
-            levels: levels(&args)?,
-            values: Vec::new(),
-        }))
+        Ok(Box::new(OneGroup { levels: levels(&args)?, values: Vec::new() }))
     }
 
     fn groups_accumulator_supported(&self, _: AccumulatorArgs) -> bool {
@@ -82,11 +77,7 @@ impl AggregateUDFImpl for Percentiles {
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
-        Ok(Box::new(ManyGroups {
-            levels: levels(&args)?,
-            groups: Vec::new(),
-            held: 0,
-        }))
+        Ok(Box::new(ManyGroups { levels: levels(&args)?, groups: Vec::new(), held: 0 }))
     }
 }
 
@@ -163,12 +154,7 @@ impl Accumulator for OneGroup {
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
         let values = Float64Array::from(std::mem::take(&mut self.values));
-        let list = ListArray::new(
-            item(),
-            OffsetBuffer::from_lengths([values.len()]),
-            Arc::new(values),
-            None,
-        );
+        let list = ListArray::new(item(), OffsetBuffer::from_lengths([values.len()]), Arc::new(values), None);
         Ok(vec![ScalarValue::List(Arc::new(list))])
     }
 

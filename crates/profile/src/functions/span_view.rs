@@ -6,8 +6,8 @@
 
 use arrow::{
     array::{
-        Array, ArrowPrimitiveType, AsArray, BooleanArray, Float64Array, Int32Array, Int64Array,
-        ListArray, PrimitiveArray, StringArray, StructArray, TimestampMicrosecondArray,
+        Array, ArrowPrimitiveType, AsArray, BooleanArray, Float64Array, Int32Array, Int64Array, ListArray,
+        PrimitiveArray, StringArray, StructArray, TimestampMicrosecondArray,
     },
     datatypes::DataType,
 };

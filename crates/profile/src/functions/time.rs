@@ -7,15 +7,11 @@ use std::sync::Arc;
 
 use arrow::{
     array::{Array, ArrayRef, AsArray, TimestampMicrosecondArray},
-    datatypes::{
-        DataType, Float64Type, Int64Type, TimeUnit, TimestampMicrosecondType,
-    },
+    datatypes::{DataType, Float64Type, Int64Type, TimeUnit, TimestampMicrosecondType},
 };
 use datafusion::{
     common::{Result, exec_err},
-    logical_expr::{
-        ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-    },
+    logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility},
 };
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 

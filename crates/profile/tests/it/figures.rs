@@ -28,7 +28,11 @@ async fn percentiles() -> Outcome {
 async fn no_average_of_percentiles() -> Outcome {
     let world = World::new().await?;
     let mut spans = vec![root(1, "close", 0, 1_000_000)];
-    spans.extend((0..99).map(|at| root(at + 2, "close", 86_400_000 + at as i64 * 20_000, 86_410_000 + at as i64 * 20_000)));
+    spans.extend(
+        (0..99).map(|at| {
+            root(at + 2, "close", 86_400_000 + at as i64 * 20_000, 86_410_000 + at as i64 * 20_000)
+        }),
+    );
     world.receive(&spans, RECEIVED).await?;
     world.round().await?;
     let sql = "SELECT p95, n FROM run_profiles WHERE metric = 'duration_ms' AND grain = 'month'";
@@ -76,10 +80,12 @@ async fn windows_of_their_own() -> Outcome {
 #[tokio::test]
 async fn half_open_windows() -> Outcome {
     let world = World::new().await?;
-    let spans: Vec<_> = (0..21).map(|at| chat(1, at + 2, at as i64 * 30_000, at as i64 * 30_000 + 10, 100, 0)).collect();
+    let spans: Vec<_> =
+        (0..21).map(|at| chat(1, at + 2, at as i64 * 30_000, at as i64 * 30_000 + 10, 100, 0)).collect();
     world.receive(&spans, RECEIVED).await?;
     world.round().await?;
-    let sql = "SELECT amount FROM draw WHERE window_s = 60 AND measure = 'settlement.input_tokens' ORDER BY bucket";
+    let sql =
+        "SELECT amount FROM draw WHERE window_s = 60 AND measure = 'settlement.input_tokens' ORDER BY bucket";
     let amounts: Vec<_> = world.query(sql).await?.iter().map(|row| row["amount"].as_i64()).collect();
     assert_eq!(amounts, [vec![Some(200); 10], vec![Some(100)]].concat());
     Ok(())
@@ -90,7 +96,8 @@ async fn half_open_windows() -> Outcome {
 async fn in_flight() -> Outcome {
     let world = World::new().await?;
     // 12:00:00 to 12:01:30 and 12:00:30 to 12:01:00, then one that starts as another ends.
-    let spans = [root(1, "close", 0, 90_000), root(2, "close", 30_000, 60_000), root(3, "close", 90_000, 120_000)];
+    let spans =
+        [root(1, "close", 0, 90_000), root(2, "close", 30_000, 60_000), root(3, "close", 90_000, 120_000)];
     world.receive(&spans, RECEIVED).await?;
     world.round().await?;
     let sql = "SELECT bucket, max, mean FROM inflight WHERE boundary = 'run' ORDER BY bucket";

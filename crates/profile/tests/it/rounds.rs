@@ -36,7 +36,10 @@ async fn late_span() -> Outcome {
     let tokens: Vec<_> = rows.iter().map(|row| row["input_tokens"].as_i64()).collect();
     assert_eq!(tokens, [Some(1200), Some(500), Some(500)]);
     assert_eq!(world.value("SELECT count(*) FROM model_calls").await?, json!(4));
-    assert_eq!(world.value("SELECT sum(amount) FROM lake.draw WHERE window_s = 60 AND measure = 'requests'").await?, json!(4));
+    assert_eq!(
+        world.value("SELECT sum(amount) FROM lake.draw WHERE window_s = 60 AND measure = 'requests'").await?,
+        json!(4)
+    );
     Ok(())
 }
 
@@ -90,7 +93,8 @@ async fn months_in_a_zone() -> Outcome {
     world.round().await?;
     world.receive(&simple_run(2, "close", 0, 300), RECEIVED).await?;
     world.round().await?;
-    let sql = "SELECT grain, window_start, n, mean FROM run_profiles WHERE metric = 'input_tokens' ORDER BY grain";
+    let sql =
+        "SELECT grain, window_start, n, mean FROM run_profiles WHERE metric = 'input_tokens' ORDER BY grain";
     let rows = world.query(sql).await?;
     assert_eq!(
         rows,
@@ -119,7 +123,7 @@ async fn everything(world: &World) -> Outcome<Vec<Vec<Value>>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 3, ..ProptestConfig::default() })]
 
     /// However spans are dealt over rounds, the tables end as one round over all of them makes them.
     #[test]

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use arrow::{array::RecordBatch, json::{ArrayWriter}};
+use arrow::{array::RecordBatch, json::ArrayWriter};
 use jiff::{SignedDuration, tz::TimeZone};
 use plimsoll_assembly::naming::Rules;
 use plimsoll_catalog::Catalog;
@@ -131,7 +131,15 @@ fn attribute(key: &str, value: &Value) -> Value {
 }
 
 /// A span; times in milliseconds after noon.
-pub(crate) fn span(trace: u64, id: u64, parent: u64, name: &str, from_ms: i64, to_ms: i64, attributes: &Value) -> Value {
+pub(crate) fn span(
+    trace: u64,
+    id: u64,
+    parent: u64,
+    name: &str,
+    from_ms: i64,
+    to_ms: i64,
+    attributes: &Value,
+) -> Value {
     let attributes: Vec<Value> =
         attributes.as_object().into_iter().flatten().map(|(key, value)| attribute(key, value)).collect();
     let mut span = json!({
@@ -169,5 +177,8 @@ pub(crate) fn chat(trace: u64, id: u64, from_ms: i64, to_ms: i64, input: i64, ou
 
 /// A run of one call.
 pub(crate) fn simple_run(trace: u64, workflow: &str, from_ms: i64, input: i64) -> Vec<Value> {
-    vec![root(trace, workflow, from_ms, from_ms + 1000), chat(trace, 2, from_ms + 100, from_ms + 900, input, 10)]
+    vec![
+        root(trace, workflow, from_ms, from_ms + 1000),
+        chat(trace, 2, from_ms + 100, from_ms + 900, input, 10),
+    ]
 }

@@ -68,7 +68,7 @@ fn of_request(plan: &Plan, request: &QuotaRequest, number: usize, local: &Local)
         "late" => ("late".to_owned(), format!("last safe was {}", day(request.last_safe))),
         _ => (day(request.last_safe), format!("last safe day; file by {}", day(request.file_by))),
     };
-    let found = super::dimensions(plan).find(|(pool, d)| {
+    let found = super::one::dimensions(plan).find(|(pool, d)| {
         pool.pool == request.pool && pool.account == request.account && d.dimension == request.dimension
     });
     let from = request.from.map_or_else(|| NONE.to_owned(), |v| compact(v as f64));
@@ -147,7 +147,7 @@ fn of_reservation(plan: &Plan, reservation: &ReservationPlan) -> Decision {
 }
 
 fn of_fix(plan: &Plan, fix: &CheaperFix) -> Decision {
-    let missing = super::dimensions(plan)
+    let missing = super::one::dimensions(plan)
         .find(|(pool, d)| pool.pool == fix.pool && d.dimension == fix.dimension)
         .and_then(|(_, d)| Some(d.need.saturating_sub(d.limit?)))
         .filter(|gap| *gap > 0);

@@ -49,7 +49,7 @@ fn requests(plan: &Plan) -> KeyFigure {
 
 /// The limit that is closest to being passed, or farthest beyond.
 fn tightest(plan: &Plan, local: &Local) -> Option<KeyFigure> {
-    let (pool, dimension, used) = super::dimensions(plan)
+    let (pool, dimension, used) = super::one::dimensions(plan)
         .filter_map(|(pool, d)| Some((pool, d, d.utilization_p95?)))
         .max_by(|a, b| {
             let due = |d| u8::from(needs_action(d));

@@ -1,0 +1,199 @@
+//! The log as Delta writes it, through `deltalake-core`.
+//!
+//! Taken from the library: the replay of a log from its checkpoint, checkpoints, clean-up, and the
+//! atomic write of an entry. Done here: the step from a version to the next (so that a poll reads only
+//! what is new) and the transactions of a version, which the library gives one by one. Conflict rules
+//! and retries are [`crate::Table`]'s; the library's own are not used, because they let two stale
+//! rewrites through.
+//!
+//! Invariant: tables are of reader version 1 and writer version 2, which every engine reads; one that
+//! asks for more is refused, not misread.
+
+mod actions;
+mod log_store;
+mod replay;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use deltalake_core::DeltaTable;
+use deltalake_core::kernel::Action;
+use deltalake_core::kernel::transaction::TransactionError;
+use deltalake_core::logstore::{CommitOrBytes, LogStoreRef};
+use deltalake_core::operations::vacuum::VacuumMode;
+use object_store::ObjectStore;
+use uuid::Uuid;
+
+use crate::log::{Change, TableLog, Vacuumed};
+use crate::{Commit, Error, Result, Snapshot, TableSchema};
+
+/// Past versions kept in memory: those that readers are pinned to.
+const PINNED: usize = 4;
+
+/// Attempts to add new columns while other writers are first.
+const ATTEMPTS: u32 = 10;
+
+/// Log of one Delta table.
+pub(crate) struct DeltaLog {
+    schema: Arc<TableSchema>,
+    logs: LogStoreRef,
+    known: Mutex<Known>,
+}
+
+/// What is in memory, so that a poll reads only what is new and a pinned version is replayed once.
+#[derive(Default)]
+struct Known {
+    latest: Option<Snapshot>,
+    /// Versions asked for by number, the last one asked for at the end.
+    pinned: Vec<Snapshot>,
+}
+
+impl std::fmt::Debug for DeltaLog {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "DeltaLog({})", self.schema.name)
+    }
+}
+
+impl DeltaLog {
+    /// The log of a table in the lake's store.
+    pub(crate) fn new(schema: Arc<TableSchema>, lake: Arc<dyn ObjectStore>) -> Self {
+        let logs = log_store::open(&schema.name, lake);
+        Self { schema, logs, known: Mutex::default() }
+    }
+
+    fn wrong(&self) -> impl Fn(deltalake_core::DeltaTableError) -> Error {
+        |source| Error::log(&self.schema.name, source)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn write_entry(&self, version: i64, entry: bytes::Bytes) -> Result<bool> {
+        let at = actions::version_number(version);
+        let entry = CommitOrBytes::LogBytes(entry);
+        match self.logs.write_commit_entry(at, entry, Uuid::new_v4()).await {
+            Ok(()) => Ok(true),
+            Err(TransactionError::VersionAlreadyExists(_)) => Ok(false),
+            Err(other) => Err(Error::log(&self.schema.name, other)),
+        }
+    }
+
+    /// Adds the columns that the description has gained to the table.
+    async fn widen(&self) -> Result<()> {
+        for _ in 0..ATTEMPTS {
+            let Some(loaded) = replay::load(&self.schema, &self.logs, None).await? else {
+                return Ok(());
+            };
+            let version = loaded.snapshot.version();
+            self.known().keep(None, loaded.snapshot);
+            let Some(entry) = actions::widened(&self.schema, &loaded.metadata)? else {
+                return Ok(());
+            };
+            if self.write_entry(version + 1, entry).await? {
+                return Ok(());
+            }
+        }
+        Err(Error::Contended { table: self.schema.name.clone(), attempts: ATTEMPTS })
+    }
+}
+
+impl Known {
+    /// The newest version in memory that is not newer than asked for.
+    fn nearest(&self, version: Option<i64>) -> Option<Snapshot> {
+        let fits = |s: &&Snapshot| version.is_none_or(|v| s.version() <= v);
+        self.pinned.iter().chain(&self.latest).filter(fits).max_by_key(|s| s.version()).cloned()
+    }
+
+    /// Keeps a snapshot: as the latest, or as the version that was asked for.
+    fn keep(&mut self, asked: Option<i64>, snapshot: Snapshot) {
+        if asked.is_none() {
+            self.latest = Some(snapshot);
+            return;
+        }
+        self.pinned.retain(|s| s.version() != snapshot.version());
+        self.pinned.push(snapshot);
+        if self.pinned.len() > PINNED {
+            self.pinned.remove(0);
+        }
+    }
+}
+
+#[async_trait]
+impl TableLog for DeltaLog {
+    async fn create(&self) -> Result<()> {
+        if self.snapshot(None).await?.is_none() {
+            self.write_entry(0, actions::creation(&self.schema)).await?;
+        }
+        self.widen().await
+    }
+
+    async fn snapshot(&self, version: Option<i64>) -> Result<Option<Snapshot>> {
+        let nearest = self.known().nearest(version);
+        let stepped = match nearest {
+            Some(from) => replay::step(&self.schema, &self.logs, from, version).await?,
+            None => None,
+        };
+        let snapshot = match stepped {
+            Some(snapshot) => snapshot,
+            None => match replay::load(&self.schema, &self.logs, version).await? {
+                Some(loaded) => loaded.snapshot,
+                None => return Ok(None),
+            },
+        };
+        self.known().keep(version, snapshot.clone());
+        Ok(Some(snapshot))
+    }
+
+    async fn commit(&self, base: &Snapshot, commit: &Commit) -> Result<i64> {
+        let version = base.version() + 1;
+        if !self.write_entry(version, actions::entry(&self.schema, base, commit)?).await? {
+            let reason = format!("version {version} exists");
+            return Err(Error::Conflict { table: self.schema.name.clone(), reason });
+        }
+        let after = replay::after(base, version, &commit.remove, &commit.add, &commit.txns);
+        self.known().keep(None, after);
+        Ok(version)
+    }
+
+    async fn changes(&self, after: i64, until: i64) -> Result<Option<Vec<Change>>> {
+        let Some(entries) = replay::entries(&self.schema, &self.logs, after + 1..=until).await? else {
+            return Ok(None);
+        };
+        let changes = (after + 1..).zip(entries).map(|(version, actions)| {
+            let mut change = Change { version, ..Change::default() };
+            for action in actions {
+                match action {
+                    Action::Add(add) => drop(change.added.insert(add.path, add.data_change)),
+                    Action::Remove(remove) => change.removed.push(remove.path),
+                    _ => {}
+                }
+            }
+            change
+        });
+        Ok(Some(changes.collect()))
+    }
+
+    async fn checkpoint(&self, version: i64) -> Result<()> {
+        let mut table = DeltaTable::new(Arc::clone(&self.logs));
+        table.load_version(actions::version_number(version)).await.map_err(self.wrong())?;
+        deltalake_core::checkpoints::create_checkpoint(&table, None).await.map_err(self.wrong())
+    }
+
+    async fn vacuum(&self, retention: Duration) -> Result<Vacuumed> {
+        let retention = chrono::TimeDelta::from_std(retention).unwrap_or(chrono::TimeDelta::MAX);
+        let mut table = DeltaTable::new(Arc::clone(&self.logs));
+        table.load().await.map_err(self.wrong())?;
+        let (table, removed) = table
+            .vacuum()
+            .with_mode(VacuumMode::Full)
+            .with_retention_period(retention)
+            .with_enforce_retention_duration(false)
+            .await
+            .map_err(self.wrong())?;
+        let log_entries =
+            deltalake_core::checkpoints::cleanup_metadata(&table, None).await.map_err(self.wrong())?;
+        Ok(Vacuumed { files: removed.files_deleted.len(), log_entries })
+    }
+}

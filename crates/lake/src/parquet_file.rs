@@ -1,0 +1,145 @@
+//! One Parquet file: from rows to bytes with statistics, and back.
+//!
+//! How a file is laid out is decided here and nowhere else: zstd at its fastest level, row groups that
+//! a reader can share out among threads, page index, dictionaries where values repeat, a Bloom filter
+//! on the ids that people look up. Naming and storing files is left to [`crate::Table`].
+//!
+//! Invariant: the file has no partition column (their values are in the log) and no column that the
+//! table does not have.
+
+use arrow::array::RecordBatch;
+use bytes::Bytes;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::SortingColumn;
+use parquet::file::properties::WriterProperties;
+use parquet::schema::types::ColumnPath;
+
+use crate::schema::{ColumnType, TableSchema};
+use crate::stats::{BOUND_BYTES, FileStats};
+use crate::{Error, Result};
+
+/// Rows in a row group: a scan is shared out by row groups, so a day of a busy lake has many.
+const ROW_GROUP_ROWS: usize = 128 * 1024;
+
+/// Columns that people look up one value of.
+const LOOKED_UP: [&str; 2] = ["trace_id", "run_id"];
+
+/// A file's bytes and what is known of them.
+#[derive(Debug)]
+pub(crate) struct Encoded {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) rows: u64,
+    pub(crate) stats: FileStats,
+}
+
+/// Encodes rows (without partition columns) as one file.
+pub(crate) fn encode(schema: &TableSchema, rows: &[RecordBatch], sorted: bool) -> Result<Encoded> {
+    let mut bytes = Vec::new();
+    let footer = write(schema, rows, sorted, &mut bytes)
+        .map_err(|e| Error::Encode { table: schema.name.clone(), reason: e.to_string() })?;
+    Ok(Encoded {
+        rows: rows.iter().map(|batch| batch.num_rows() as u64).sum(),
+        stats: FileStats::from_footer(schema, &footer),
+        bytes,
+    })
+}
+
+fn write(
+    schema: &TableSchema,
+    rows: &[RecordBatch],
+    sorted: bool,
+    bytes: &mut Vec<u8>,
+) -> Result<parquet::file::metadata::ParquetMetaData, ParquetError> {
+    // The Arrow schema is not embedded: the Parquet one says it all, and every engine reads that.
+    let options =
+        ArrowWriterOptions::new().with_properties(properties(schema, sorted)?).with_skip_arrow_metadata(true);
+    let mut writer = ArrowWriter::try_new_with_options(bytes, schema.arrow_in_file(), options)?;
+    for batch in rows {
+        writer.write(batch)?;
+    }
+    writer.close()
+}
+
+fn properties(schema: &TableSchema, sorted: bool) -> Result<WriterProperties, ParquetError> {
+    let mut properties = WriterProperties::builder()
+        .set_created_by(concat!("plimsoll ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
+        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_statistics_truncate_length(Some(BOUND_BYTES))
+        .set_column_index_truncate_length(Some(BOUND_BYTES));
+    for column in &schema.columns {
+        let path = ColumnPath::from(column.name.as_str());
+        if LOOKED_UP.contains(&column.name.as_str()) {
+            properties = properties.set_column_bloom_filter_enabled(path.clone(), true);
+        }
+        match column.data_type {
+            // Ids hardly repeat: a dictionary of them is built only to be thrown away.
+            ColumnType::String if is_id(&column.name) => {
+                properties = properties.set_column_dictionary_enabled(path, false);
+            }
+            // Times and nanoseconds hardly repeat, but lie near each other.
+            ColumnType::Timestamp => {
+                properties = properties
+                    .set_column_dictionary_enabled(path.clone(), false)
+                    .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+            }
+            ColumnType::BigInt if column.unit.as_deref() == Some("ns") => {
+                properties = properties
+                    .set_column_dictionary_enabled(path.clone(), false)
+                    .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+            }
+            ColumnType::Double => {
+                properties = properties.set_column_dictionary_enabled(path, false);
+            }
+            _ => {}
+        }
+    }
+    if sorted {
+        properties = properties.set_sorting_columns(sorting_columns(schema));
+    }
+    Ok(properties.build())
+}
+
+/// Whether a column holds identifiers that mostly differ from row to row.
+fn is_id(name: &str) -> bool {
+    name.ends_with("_id")
+}
+
+/// The table's order of rows as Parquet tells it; none where it sorts by a column that is not one leaf.
+fn sorting_columns(schema: &TableSchema) -> Option<Vec<SortingColumn>> {
+    let leaves = schema.arrow_in_file();
+    schema
+        .sort_by
+        .iter()
+        .map(|name| {
+            let at = leaves.index_of(name).ok()?;
+            let before = leaves.fields().iter().take(at);
+            let leaf: usize = before.map(|f| if f.data_type().is_nested() { leaf_count(f) } else { 1 }).sum();
+            Some(SortingColumn {
+                column_idx: i32::try_from(leaf).ok()?,
+                descending: false,
+                nulls_first: true,
+            })
+        })
+        .collect()
+}
+
+fn leaf_count(field: &arrow::datatypes::Field) -> usize {
+    match field.data_type() {
+        arrow::datatypes::DataType::Map(..) => 2,
+        _ => 1,
+    }
+}
+
+/// Reads a whole file.
+///
+/// # Errors
+/// What is wrong with the bytes, where they are not a whole Parquet file.
+pub(crate) fn decode(bytes: Bytes) -> Result<Vec<RecordBatch>, ParquetError> {
+    let rows = ParquetRecordBatchReaderBuilder::try_new(bytes)?.with_batch_size(64 * 1024).build()?;
+    rows.collect::<Result<_, _>>().map_err(ParquetError::from)
+}

@@ -1,0 +1,431 @@
+//! One table: writing files, making them count, and saying which are new.
+//!
+//! Files are written first and committed after, so a crash in between leaves nothing visible. The rules
+//! by which commits of several writers go together are here; the log ([`TableLog`]) only makes the next
+//! version or refuses to.
+//!
+//! Invariants:
+//! * [`Table::append`] takes a transaction once. It reads what the table holds and commits on that very
+//!   version, so of two writers that offer the same transaction one finds it there.
+//! * Of two [`Table::rewrite`]s that started from the same version the second fails, whatever they
+//!   touched; a rewrite whose input is no longer live fails too. Appends in between do no harm.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow::array::{ArrayRef, Date32Array, RecordBatch, RecordBatchOptions};
+use futures::stream::{self, StreamExt, TryStreamExt};
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+use tokio::sync::Mutex;
+use uuid::Uuid;
+
+use crate::batch::{self, Part};
+use crate::log::{TableLog, Vacuumed};
+use crate::parquet_file::{self, Encoded};
+use crate::stats::day_number;
+use crate::{Commit, DataFile, Error, Result, Snapshot, TableSchema};
+
+/// Transaction that every rewrite takes, so that two of them never go together unseen. (The Delta
+/// implementations' own checks pass over removes that change no rows.)
+pub const REWRITE_APP: &str = "plimsoll/rewrite";
+
+/// Versions from one checkpoint to the next.
+const CHECKPOINT_EVERY: i64 = 50;
+
+/// Attempts to make the next version before giving up; with the waits between them about a minute.
+const ATTEMPTS: u32 = 40;
+
+/// Partitions encoded at once.
+const ENCODERS: usize = 2;
+
+/// Folder name of a null partition value, as Hive and everyone since writes it.
+const NULL_PARTITION: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// Order of the rows in a file that is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// As they come: for fresh data, which a compaction sorts later.
+    AsIs,
+    /// By the table's `sort_by`.
+    Sorted,
+}
+
+/// What came of an append.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Appended {
+    /// The rows are in the table as of this version.
+    Committed {
+        /// Version.
+        version: i64,
+    },
+    /// The table held the transactions already: nothing was changed.
+    AlreadyThere,
+}
+
+/// One table of a lake; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Table(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    schema: Arc<TableSchema>,
+    root: Path,
+    store: Arc<dyn ObjectStore>,
+    log: Arc<dyn TableLog>,
+    /// Writers of one process take turns instead of racing.
+    turn: Mutex<()>,
+}
+
+impl Table {
+    pub(crate) fn new(
+        schema: Arc<TableSchema>,
+        root: Path,
+        store: Arc<dyn ObjectStore>,
+        log: Arc<dyn TableLog>,
+    ) -> Self {
+        Self(Arc::new(Inner { schema, root, store, log, turn: Mutex::default() }))
+    }
+
+    pub(crate) fn log(&self) -> &Arc<dyn TableLog> {
+        &self.0.log
+    }
+
+    /// Description of the table.
+    pub fn schema(&self) -> &TableSchema {
+        &self.0.schema
+    }
+
+    /// The table's folder, relative to the lake's store.
+    pub fn root(&self) -> &Path {
+        &self.0.root
+    }
+
+    /// Where one of its files lies, relative to the lake's store.
+    pub fn location(&self, file: &DataFile) -> Path {
+        self.root().parts().chain(Path::from(file.path.as_str()).parts()).collect()
+    }
+
+    /// The table as it is now.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where the table is gone or uses features that Plimsoll does not know.
+    pub async fn snapshot(&self) -> Result<Snapshot> {
+        self.0.log.snapshot(None).await?.ok_or_else(|| self.gone())
+    }
+
+    /// The table as it was at a version.
+    ///
+    /// # Errors
+    /// [`Error::Log`] where the log does not reach back that far or not up to it.
+    pub async fn snapshot_at(&self, version: i64) -> Result<Snapshot> {
+        self.0.log.snapshot(Some(version)).await?.ok_or_else(|| self.gone())
+    }
+
+    fn gone(&self) -> Error {
+        Error::Unsupported {
+            table: self.schema().name.clone(),
+            reason: "its log is gone; restore the folder or remove it whole".to_owned(),
+        }
+    }
+
+    /// Writes rows as files, one a partition, durable but not yet visible.
+    ///
+    /// # Errors
+    /// [`Error::Rows`] where rows do not fit the table; [`Error::Store`] where the disk is full and
+    /// the like. Nothing becomes visible then.
+    pub async fn write(&self, batches: &[RecordBatch], order: Order) -> Result<Vec<DataFile>> {
+        let schema = Arc::clone(&self.0.schema);
+        let batches = batches.to_vec();
+        let parts = self
+            .blocking(move || {
+                let fitted: Result<_> = batches.iter().map(|b| batch::conform(&schema, b)).collect();
+                batch::split(&schema, fitted?)
+            })
+            .await?;
+        stream::iter(parts).map(|part| self.write_part(part, order)).buffered(ENCODERS).try_collect().await
+    }
+
+    async fn write_part(&self, part: Part, order: Order) -> Result<DataFile> {
+        let schema = Arc::clone(&self.0.schema);
+        let Part { values, rows } = part;
+        let Encoded { bytes, rows, stats } = self
+            .blocking(move || match order {
+                Order::AsIs => parquet_file::encode(&schema, &rows, false),
+                Order::Sorted => {
+                    let sorted = batch::sort(&schema, &rows)?;
+                    parquet_file::encode(&schema, &[sorted], true)
+                }
+            })
+            .await?;
+        let folders = values
+            .iter()
+            .map(|(column, value)| format!("{column}={}/", value.as_deref().unwrap_or(NULL_PARTITION)));
+        let path = format!("{}part-{}.parquet", folders.collect::<String>(), Uuid::new_v4());
+        let file = DataFile {
+            path,
+            size: bytes.len() as u64,
+            partition_values: values,
+            rows,
+            stats,
+            modified_ms: jiff::Timestamp::now().as_millisecond(),
+        };
+        let location = self.location(&file);
+        let put = self.0.store.put(&location, bytes.into()).await;
+        put.map_err(Error::store(format!("writing {location}")))?;
+        Ok(file)
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        tokio::task::spawn_blocking(work).await.map_err(|e| Error::Encode {
+            table: self.schema().name.clone(),
+            reason: format!("the encoder stopped: {e}"),
+        })?
+    }
+
+    /// Reads a whole file: all columns of the table, the partition's included.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] with the file's path where it is gone, cut short or not Parquet.
+    pub async fn read(&self, file: &DataFile) -> Result<Vec<RecordBatch>> {
+        let location = self.location(file);
+        let damaged = |reason: String| Error::Damaged { path: location.to_string(), reason };
+        let found = match self.0.store.get(&location).await {
+            Err(object_store::Error::NotFound { .. }) => {
+                return Err(damaged("it is gone, though the log names it".to_owned()));
+            }
+            found => found.map_err(Error::store(format!("reading {location}")))?,
+        };
+        let bytes = found.bytes().await.map_err(Error::store(format!("reading {location}")))?;
+        if bytes.len() as u64 != file.size {
+            let reason = format!("it holds {} bytes, the log says {}", bytes.len(), file.size);
+            return Err(damaged(reason));
+        }
+        // The Parquet reader stops some tasks on damaged footers instead of returning an error.
+        let decoded = tokio::task::spawn_blocking(move || parquet_file::decode(bytes))
+            .await
+            .map_err(|e| damaged(format!("its reader stopped: {e}")))?
+            .map_err(|e| damaged(e.to_string()))?;
+        let rows: Vec<RecordBatch> = decoded
+            .iter()
+            .map(|rows| self.whole(file, rows).map_err(|e| damaged(e.to_string())))
+            .collect::<Result<_>>()?;
+        let found: u64 = rows.iter().map(|batch| batch.num_rows() as u64).sum();
+        if found != file.rows {
+            return Err(damaged(format!("it holds {found} rows, the log says {}", file.rows)));
+        }
+        Ok(rows)
+    }
+
+    /// A file's rows with the columns that only the log holds.
+    fn whole(&self, file: &DataFile, rows: &RecordBatch) -> Result<RecordBatch> {
+        let mut columns: Vec<(String, ArrayRef)> = rows
+            .schema_ref()
+            .fields()
+            .iter()
+            .zip(rows.columns())
+            .map(|(field, column)| (field.name().clone(), Arc::clone(column)))
+            .collect();
+        for (name, value) in &file.partition_values {
+            let day = value.as_deref().and_then(day_number);
+            let column = Date32Array::from_iter(std::iter::repeat_n(day, rows.num_rows()));
+            columns.push((name.clone(), Arc::new(column)));
+        }
+        let fields: Vec<_> = columns
+            .iter()
+            .map(|(name, column)| arrow::datatypes::Field::new(name, column.data_type().clone(), true))
+            .collect();
+        let joined = RecordBatch::try_new_with_options(
+            Arc::new(arrow::datatypes::Schema::new(fields)),
+            columns.into_iter().map(|(_, column)| column).collect(),
+            &RecordBatchOptions::new().with_row_count(Some(rows.num_rows())),
+        );
+        let joined = joined.map_err(|e| batch::encode_error(self.schema(), e))?;
+        batch::conform(self.schema(), &joined)
+    }
+
+    /// Makes the version after `base`, in one attempt and without further checks.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] where another writer has made it; nothing is changed then.
+    pub async fn commit(&self, base: &Snapshot, commit: Commit) -> Result<i64> {
+        let version = self.0.log.commit(base, &commit).await?;
+        if version % CHECKPOINT_EVERY == 0
+            && let Err(error) = self.0.log.checkpoint(version).await
+        {
+            // The commit stands; a checkpoint only spares readers work, and the next may succeed.
+            tracing::warn!(table = self.schema().name, version, %error, "no checkpoint was made");
+        }
+        Ok(version)
+    }
+
+    /// Makes files count, once: where the table holds any of `txns` in the version given or a newer
+    /// one, nothing is changed. Waits and tries again while other writers are first.
+    ///
+    /// # Errors
+    /// [`Error::PartlyThere`] where it holds some of `txns` and not others; [`Error::Contended`] where
+    /// others were first for about a minute.
+    pub async fn append(&self, files: Vec<DataFile>, txns: &[(String, i64)]) -> Result<Appended> {
+        let commit = Commit {
+            add: files,
+            remove: Vec::new(),
+            txns: txns.to_vec(),
+            data_change: true,
+            operation: "WRITE".to_owned(),
+        };
+        let _turn = self.0.turn.lock().await;
+        for attempt in 0..ATTEMPTS {
+            let base = self.snapshot().await?;
+            if commit.is_empty() || commit.is_in(&base) {
+                return Ok(Appended::Committed { version: base.version() });
+            }
+            if self.holds(&base, txns)? {
+                return Ok(Appended::AlreadyThere);
+            }
+            match self.commit(&base, commit.clone()).await {
+                Ok(version) => return Ok(Appended::Committed { version }),
+                Err(Error::Conflict { .. }) => wait(attempt).await,
+                Err(other) => return Err(other),
+            }
+        }
+        Err(self.contended())
+    }
+
+    /// Whether the table holds all of the transactions.
+    fn holds(&self, base: &Snapshot, txns: &[(String, i64)]) -> Result<bool> {
+        let held = |(app, version): &&(String, i64)| base.txn(app).is_some_and(|v| v >= *version);
+        match txns.iter().filter(held).count() {
+            0 => Ok(false),
+            all if all == txns.len() => Ok(true),
+            _ => {
+                let (app, _) = txns.iter().find(held).cloned().unwrap_or_default();
+                let held = base.txn(&app).unwrap_or_default();
+                Err(Error::PartlyThere { table: self.schema().name.clone(), app, held })
+            }
+        }
+    }
+
+    /// Replaces files by others. `data_change` is false where the rows stay the same (compaction), so
+    /// that [`Table::added_since`] does not take them for new.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] where, since `base`, there was another rewrite, a file to be removed has
+    /// gone, or another writer has taken one of `txns`; nothing is changed then.
+    pub async fn rewrite(
+        &self,
+        base: &Snapshot,
+        add: Vec<DataFile>,
+        remove: Vec<DataFile>,
+        txns: &[(String, i64)],
+        data_change: bool,
+    ) -> Result<i64> {
+        let mut commit = Commit {
+            add,
+            remove,
+            txns: txns.to_vec(),
+            data_change,
+            operation: if data_change { "REPLACE" } else { "OPTIMIZE" }.to_owned(),
+        };
+        commit.txns.push((REWRITE_APP.to_owned(), base.version() + 1));
+        let _turn = self.0.turn.lock().await;
+        for attempt in 0..ATTEMPTS {
+            let now = self.snapshot().await?;
+            if commit.is_in(&now) {
+                return Ok(now.version());
+            }
+            self.unchanged(base, &now, &commit)?;
+            match self.commit(&now, commit.clone()).await {
+                Ok(version) => return Ok(version),
+                Err(Error::Conflict { .. }) => wait(attempt).await,
+                Err(other) => return Err(other),
+            }
+        }
+        Err(self.contended())
+    }
+
+    /// Fails where something that a rewrite stands on has changed since its base.
+    fn unchanged(&self, base: &Snapshot, now: &Snapshot, commit: &Commit) -> Result<()> {
+        let conflict = |reason: String| Err(Error::Conflict { table: self.schema().name.clone(), reason });
+        if let Some((app, _)) = commit.txns.iter().find(|(app, _)| now.txn(app) != base.txn(app)) {
+            return conflict(format!("it took {app} after version {}", base.version()));
+        }
+        match commit.remove.iter().find(|file| now.file(&file.path).is_none()) {
+            Some(file) => conflict(format!("{} is no longer part of it", file.path)),
+            None => Ok(()),
+        }
+    }
+
+    fn contended(&self) -> Error {
+        Error::Contended { table: self.schema().name.clone(), attempts: ATTEMPTS }
+    }
+
+    /// The live files of `until` that hold rows which came after `version`.
+    ///
+    /// Those are the files added with new rows, and those that a rewrite made from such files: in them
+    /// new rows stand beside old ones, and leaving them out would lose the new. A rewrite of older files
+    /// alone does not show. Where the log no longer reaches back to `version`, all files are returned.
+    ///
+    /// # Errors
+    /// [`Error::Log`] where the log cannot be read.
+    pub async fn added_since(&self, version: i64, until: &Snapshot) -> Result<Vec<DataFile>> {
+        if version >= until.version() {
+            return Ok(Vec::new());
+        }
+        let Some(changes) = self.0.log.changes(version, until.version()).await? else {
+            return Ok(until.files().to_vec());
+        };
+        let mut fresh: BTreeSet<&str> = BTreeSet::new();
+        for change in &changes {
+            let mut held_fresh = false;
+            for path in &change.removed {
+                held_fresh |= fresh.remove(path.as_str());
+            }
+            let shown = change.added.iter().filter(|(_, new_rows)| held_fresh || **new_rows);
+            fresh.extend(shown.map(|(path, _)| path.as_str()));
+        }
+        Ok(until.files().iter().filter(|f| fresh.contains(f.path.as_str())).cloned().collect())
+    }
+
+    /// Writes the table's state in one file, so that readers need not replay the log.
+    ///
+    /// # Errors
+    /// [`Error::Log`] where it cannot be written; the table is as it was.
+    pub async fn checkpoint(&self) -> Result<()> {
+        let version = self.snapshot().await?.version();
+        self.0.log.checkpoint(version).await
+    }
+
+    /// Removes files that no version younger than `retention` needs. Files that were written but not
+    /// committed go too once they are that old, so `retention` must be longer than any writer takes
+    /// from writing to committing.
+    ///
+    /// # Errors
+    /// [`Error::Log`] where files cannot be listed or removed.
+    pub async fn vacuum(&self, retention: Duration) -> Result<Vacuumed> {
+        let _turn = self.0.turn.lock().await;
+        self.0.log.vacuum(retention).await
+    }
+}
+
+impl Commit {
+    fn is_empty(&self) -> bool {
+        self.add.is_empty() && self.remove.is_empty() && self.txns.is_empty()
+    }
+
+    /// Whether it has been made already, though its maker was not told (a lost answer). File names are
+    /// made for one commit, so one that is live came with it.
+    fn is_in(&self, snapshot: &Snapshot) -> bool {
+        self.add.first().is_some_and(|file| snapshot.file(&file.path).is_some())
+    }
+}
+
+/// Waits before the next attempt: longer each time, up to two seconds, and never as long as the others.
+async fn wait(attempt: u32) {
+    let most = 2000_u64.min(10_u64 << attempt.min(8));
+    let millis = rand::random_range(most / 2..=most);
+    tokio::time::sleep(Duration::from_millis(millis)).await;
+}

@@ -1,0 +1,9 @@
+//! The lake as its users meet it: through the public API, on disk and in memory.
+
+mod commits;
+mod crashes;
+mod creation;
+mod faults;
+mod fixtures;
+mod foreign;
+mod round_trip;

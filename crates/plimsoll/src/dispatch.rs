@@ -1,0 +1,30 @@
+//! From the command line to the subcommand that it names.
+
+use std::process::ExitCode;
+
+use crate::{
+    cli::{Cli, Command},
+    failure::Failure,
+    settings::Settings,
+    telemetry,
+};
+
+/// Runs the subcommand that the command line names.
+pub(crate) async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
+    let settings = Settings::read(&cli.shared)?;
+    let own = telemetry::start(&settings)?;
+    let format = cli.shared.format;
+    let done = match cli.command {
+        Command::Demo(demo) => demo.run(&settings).await,
+        Command::Generate(generate) => generate.run().await,
+        Command::Serve(serve) => serve.run(settings, &own).await,
+        Command::Ingest(ingest) => ingest.run(&settings, format).await,
+        Command::Profile(profile) => profile.run(&settings, format).await,
+        Command::Sql(sql) => sql.run(&settings, format).await,
+        Command::Size(size) => size.run(format),
+        Command::Plan(plan) => plan.run(&settings, format).await,
+        Command::Check(check) => check.run(&settings, format).await,
+    };
+    own.stop();
+    done
+}

@@ -1,0 +1,19 @@
+//! Registration of every function with a session.
+
+use super::{assemble, meter, naming, percentiles, time};
+use std::sync::Arc;
+
+use datafusion::prelude::SessionContext;
+
+use crate::policy::Policy;
+
+/// Registers every function with a session; what they decide by is in `policy`.
+pub(crate) fn register(ctx: &SessionContext, policy: &Arc<Policy>) {
+    ctx.register_udaf(percentiles::udaf());
+    ctx.register_udaf(assemble::udaf());
+    ctx.register_udf(meter::udf(policy));
+    ctx.register_udf(naming::udf(policy));
+    for udf in time::udfs(&policy.time_zone) {
+        ctx.register_udf(udf);
+    }
+}

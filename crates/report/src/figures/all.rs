@@ -1,0 +1,173 @@
+//! All charts of a report, and the shapes that they share.
+
+use super::{draw, hours, need, reservation, runs};
+use plimsoll_plan::{DimensionPlan, Measured, Plan, PoolPlan};
+use serde::Serialize;
+
+use crate::{format::count, local::Local, names};
+
+/// A chart with everything that stands around it.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Figure {
+    /// Unique in the document.
+    pub(crate) id: String,
+    /// The finding.
+    pub(crate) title: String,
+    /// Measure, window, period, place, n.
+    pub(crate) subtitle: String,
+    /// The drawing.
+    pub(crate) svg: String,
+    /// What there is to see, in words with the numbers.
+    pub(crate) desc: String,
+    /// The same figures as a table.
+    pub(crate) table: Table,
+    /// Where the figures can be looked up: SQL, or a place in `plan.json`.
+    pub(crate) source: String,
+}
+
+/// A small table of texts.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Table {
+    /// Heads of the columns.
+    pub(crate) head: Vec<&'static str>,
+    /// How many columns from the left hold text; the others hold numbers.
+    pub(crate) text_columns: usize,
+    /// Rows.
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+/// All charts of a report.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Figures {
+    /// One per pool that matters, with the steps to each of its requests.
+    pub(crate) pools: Vec<PoolFigures>,
+    /// Load-duration curves.
+    pub(crate) reservations: Vec<Figure>,
+    /// Hour by weekday.
+    pub(crate) hours: Vec<Figure>,
+    /// Tokens per run.
+    pub(crate) runs: Option<Figure>,
+}
+
+/// The charts of one pool.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct PoolFigures {
+    /// Draw against limit.
+    pub(crate) draw: Option<Figure>,
+    /// Why each ask is what it is.
+    pub(crate) needs: Vec<Need>,
+}
+
+/// A waterfall with the derivation of its figures.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Need {
+    /// The chart.
+    pub(crate) figure: Figure,
+    /// How the figure came about, a line a step.
+    pub(crate) derivation: Vec<String>,
+}
+
+/// Most pools that get charts of their own; the others are in the table of limits.
+pub(super) const MOST_POOLS: usize = 4;
+
+/// Use of a limit at P95 from which a pool is drawn although nothing needs to be decided.
+pub(super) const WORTH_DRAWING: f64 = 0.5;
+
+impl Figures {
+    pub(crate) fn new(plan: &Plan, measured: &Measured, local: &Local) -> Self {
+        let matter = pools_that_matter(plan);
+        let pools = matter
+            .iter()
+            .enumerate()
+            .map(|(i, pool)| pool_figures(i + 1, plan, pool, measured, local))
+            .filter(|f| f.draw.is_some() || !f.needs.is_empty())
+            .collect();
+        let reservations = reservation::figures(plan, local);
+        // Two charts stand side by side: none is left alone.
+        let beside = 2 - reservations.len() % 2;
+        let hours = matter
+            .iter()
+            .enumerate()
+            .filter_map(|(i, pool)| hours::figure(i + 1, pool, measured, local))
+            .take(beside)
+            .collect();
+        Self { pools, reservations, hours, runs: runs::figure(plan, local) }
+    }
+}
+
+pub(super) fn pool_figures(
+    number: usize,
+    plan: &Plan,
+    pool: &PoolPlan,
+    measured: &Measured,
+    local: &Local,
+) -> PoolFigures {
+    let asked = |d: &&DimensionPlan| {
+        plan.quota_requests
+            .iter()
+            .any(|r| r.pool == pool.pool && r.account == pool.account && r.dimension == d.dimension)
+    };
+    PoolFigures {
+        draw: draw::figure(number, plan, pool, measured, local),
+        needs: pool
+            .dimensions
+            .iter()
+            .filter(asked)
+            .enumerate()
+            .filter_map(|(i, d)| need::figure(&format!("need-{number}-{}", i + 1), pool, d, local))
+            .collect(),
+    }
+}
+
+/// Pools with something to decide first, then those close to a limit; the closest one where there
+/// is neither, so that a report never goes without the chart of draw against limit.
+pub(super) fn pools_that_matter(plan: &Plan) -> Vec<&PoolPlan> {
+    let urgency = |pool: &&PoolPlan| {
+        let decided = pool.dimensions.iter().any(needs_action);
+        let closest = closest(pool);
+        (decided, closest)
+    };
+    let mut pools: Vec<&PoolPlan> = plan.pools.iter().collect();
+    pools.sort_by(|a, b| {
+        let (a, b) = (urgency(a), urgency(b));
+        b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
+    });
+    let worth = pools.iter().filter(|p| urgency(p).0 || urgency(p).1 >= WORTH_DRAWING).count();
+    pools.truncate(worth.clamp(1, MOST_POOLS));
+    pools
+}
+
+/// Largest use of any of the pool's limits at P95.
+pub(super) fn closest(pool: &PoolPlan) -> f64 {
+    pool.dimensions.iter().filter_map(|d| d.utilization_p95).fold(0.0, f64::max)
+}
+
+/// Whether somebody has to do something about this limit: file a request, or change a setting.
+pub(crate) fn needs_action(dimension: &DimensionPlan) -> bool {
+    dimension.fix_first || matches!(dimension.decision.as_str(), "file_now" | "late" | "planned")
+}
+
+/// What a dimension's percentiles are over: "1,204 runs", "30,240 busy minutes".
+pub(crate) fn sample(dimension: &DimensionPlan) -> String {
+    if of_minutes(dimension) {
+        count(dimension.n, "busy minute", "busy minutes")
+    } else {
+        count(dimension.n, "run", "runs")
+    }
+}
+
+/// Whether the demand is that of the history's busy minutes, not of runs at a rate.
+pub(crate) fn of_minutes(dimension: &DimensionPlan) -> bool {
+    dimension.rate_from == "measured" && dimension.event.is_none()
+}
+
+/// A pool's model and where it is, for subtitles: "claude-sonnet-4.5, Anthropic direct, global, prod".
+pub(crate) fn whereabouts(pool: &str, account: Option<&str>, region: Option<&str>) -> String {
+    let place = names::place(account, region);
+    if place.is_empty() { names::pool(pool) } else { format!("{}, {place}", names::pool(pool)) }
+}
+
+/// A text as an SQL literal.
+pub(crate) fn sql_text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
