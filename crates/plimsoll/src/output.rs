@@ -1,12 +1,17 @@
 //! Results on stdout, as a table, JSON, CSV or Parquet.
 
-use std::io::{self, BufWriter, Write};
+use std::{
+    io::{self, BufWriter, Write},
+    sync::Arc,
+};
 
 use arrow::{
-    array::{Array, RecordBatch, StringArray},
-    datatypes::DataType,
+    array::{Array, ArrayRef, RecordBatch, StringArray},
     json::writer::{JsonArray, WriterBuilder},
-    util::pretty::pretty_format_batches,
+    util::{
+        display::{ArrayFormatter, FormatOptions},
+        pretty::pretty_format_batches,
+    },
 };
 use parquet::arrow::ArrowWriter;
 use serde::Serialize;
@@ -114,23 +119,25 @@ fn guard(batch: &RecordBatch) -> Result<RecordBatch, Failure> {
     let mut fields = Vec::new();
     let mut columns = Vec::new();
     for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
-        let column = if field.data_type().is_nested() {
-            arrow::compute::cast(column, &DataType::Utf8).map_err(Failure::from)?
-        } else {
-            column.clone()
-        };
-        let guarded: arrow::array::ArrayRef = match column.as_any().downcast_ref::<StringArray>() {
-            Some(texts) => {
-                std::sync::Arc::new(texts.iter().map(|text| text.map(guard_text)).collect::<StringArray>())
-            }
+        let column = if field.data_type().is_nested() { as_texts(column)? } else { Arc::clone(column) };
+        let guarded: ArrayRef = match column.as_any().downcast_ref::<StringArray>() {
+            Some(texts) => Arc::new(texts.iter().map(|text| text.map(guard_text)).collect::<StringArray>()),
             None => column,
         };
         let name = guard_text(field.name());
         fields.push(arrow::datatypes::Field::new(name, guarded.data_type().clone(), true));
         columns.push(guarded);
     }
-    let schema = std::sync::Arc::new(arrow::datatypes::Schema::new(fields));
+    let schema = Arc::new(arrow::datatypes::Schema::new(fields));
     RecordBatch::try_new(schema, columns).map_err(Failure::from)
+}
+
+/// What a person would read of a list, map or struct.
+fn as_texts(column: &ArrayRef) -> Result<ArrayRef, Failure> {
+    let options = FormatOptions::default();
+    let format = ArrayFormatter::try_new(column, &options)?;
+    let texts = (0..column.len()).map(|row| column.is_valid(row).then(|| format.value(row).to_string()));
+    Ok(Arc::new(texts.collect::<StringArray>()))
 }
 
 fn guard_text(text: &str) -> String {

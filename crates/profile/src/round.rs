@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures::future::try_join_all;
 use jiff::Timestamp;
 use plimsoll_lake::{Lake, Snapshot, Table};
 
@@ -23,7 +24,7 @@ use crate::{
 /// Tables that hold what was received; all others are made by jobs.
 const RECEIVED: [&str; 2] = ["spans", "quarantine"];
 /// Tables that no job makes and no round pins.
-const UNPINNED: [&str; 2] = ["plans", "snapshots"];
+pub(crate) const UNPINNED: [&str; 2] = ["plans", "snapshots"];
 
 /// What a round did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,22 +41,32 @@ pub struct RoundReport {
     pub rows: BTreeMap<String, u64>,
 }
 
-/// Runs every job over what is new; `rebuild` re-makes all tables from all spans. `progress` is told
-/// of each step.
+/// What a round makes anew, beside what new spans touch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remake {
+    /// Nothing else.
+    Nothing,
+    /// The runs that started in a half-open time.
+    Started(Timestamp, Timestamp),
+    /// All tables from all spans.
+    All,
+}
+
+/// Runs every job over what is new and what `remake` names. `progress` is told of each step.
 ///
 /// # Errors
 /// SQL or a table that fails, or [`ProfileError::Overtaken`] where another round finished meanwhile.
 pub async fn run_round(
     lake: &Lake,
     factory: &SessionFactory,
-    rebuild: bool,
+    remake: Remake,
     progress: &(dyn Fn(&str) + Sync),
 ) -> Result<RoundReport, ProfileError> {
     let last = latest_snapshot(lake, factory).await?;
     let sql_sha256 = factory.sql.digest();
     let rebuilt = match &last {
         None => Some("first round"),
-        Some(_) if rebuild => Some("asked for"),
+        Some(_) if remake == Remake::All => Some("asked for"),
         Some(row) if row.sql_sha256 != sql_sha256 => Some("the SQL changed"),
         Some(row) if row.policy_sha256 != factory.policy.digest() => {
             Some("the catalog or the match rules changed")
@@ -65,7 +76,7 @@ pub async fn run_round(
     let since = last.as_ref().filter(|_| rebuilt.is_none());
     let round = Round::start(lake, factory).await?;
     progress("finding what is new");
-    let Some(touched) = Touched::find(&round.reader, &round.received, since, factory).await? else {
+    let Some(touched) = Touched::find(&round.reader, &round.received, since, remake, factory).await? else {
         return Ok(RoundReport {
             lake_version: last.map_or(0, |row| row.lake_version),
             changed: false,
@@ -122,10 +133,12 @@ impl Round {
     async fn start(lake: &Lake, factory: &SessionFactory) -> Result<Self, ProfileError> {
         let reader = Reader::bare(lake, factory)?;
         let mut received = BTreeMap::new();
-        for described in lake.schemas().iter() {
-            let name = described.name.as_str();
-            let table = lake.table(name).await?;
+        let opened = lake.schemas().iter().map(async |described| {
+            let table = lake.table(&described.name).await?;
             let snapshot = table.snapshot().await?;
+            Ok::<_, ProfileError>((described.name.as_str(), table, snapshot))
+        });
+        for (name, table, snapshot) in try_join_all(opened).await? {
             reader.register_files(name, &table, snapshot.files().to_vec())?;
             if RECEIVED.contains(&name) {
                 received.insert(name.to_owned(), (table, snapshot));

@@ -20,13 +20,15 @@ use datafusion::{
     },
     prelude::{DataFrame, SessionConfig, SessionContext},
 };
-use plimsoll_lake::{DataFile, Lake, Table};
+use futures::future::try_join_all;
+use plimsoll_lake::{DataFile, Lake, Table, TableSchema};
 
 use crate::{
     error::ProfileError,
     functions,
     lake_table::{LakeTable, store_url},
     policy::Policy,
+    round::UNPINNED,
     snapshot::{SnapshotRow, latest_snapshot},
     sql_files::SqlFiles,
 };
@@ -124,22 +126,10 @@ impl Reader {
     pub async fn pinned(lake: &Lake, factory: &SessionFactory) -> Result<Self, ProfileError> {
         let mut reader = Self::bare(lake, factory)?;
         reader.pinned = latest_snapshot(lake, factory).await?.map(Arc::new);
-        for described in lake.schemas().iter() {
-            let name = described.name.as_str();
-            let version = reader.pinned.as_ref().map(|row| row.versions.get(name).copied());
-            let provider = match (lake.existing(name).await?, version) {
-                (Some(table), Some(Some(version))) => {
-                    let snapshot = table.snapshot_at(version).await?;
-                    LakeTable::new(&table, snapshot.files().to_vec())
-                }
-                // Tables that no round makes (plans, snapshots) are read as they are.
-                (Some(table), None) => LakeTable::new(&table, table.snapshot().await?.files().to_vec()),
-                (Some(table), Some(None)) if matches!(name, "plans" | "snapshots") => {
-                    LakeTable::new(&table, table.snapshot().await?.files().to_vec())
-                }
-                _ => LakeTable::empty(described),
-            };
-            reader.register(name, Arc::new(provider))?;
+        let pinned = reader.pinned.as_deref();
+        let opened = lake.schemas().iter().map(|described| open(lake, described, pinned));
+        for (name, table) in try_join_all(opened).await? {
+            reader.register(name, Arc::new(table))?;
         }
         reader.describe_columns(lake)?;
         for (file, sql) in factory.sql.folder("views") {
@@ -252,6 +242,26 @@ impl Reader {
             .map_err(DataFusionError::from)?;
         self.register_rows("columns", batch)
     }
+}
+
+/// A table as a round pinned it; one that no round makes, or before the first round, as it is now.
+async fn open<'a>(
+    lake: &Lake,
+    described: &'a TableSchema,
+    pinned: Option<&SnapshotRow>,
+) -> Result<(&'a str, LakeTable), ProfileError> {
+    let name = described.name.as_str();
+    let Some(table) = lake.existing(name).await? else {
+        return Ok((name, LakeTable::empty(described)));
+    };
+    let snapshot = match pinned.filter(|_| !UNPINNED.contains(&name)) {
+        None => table.snapshot().await?,
+        Some(row) => match row.versions.get(name) {
+            Some(version) => table.snapshot_at(*version).await?,
+            None => return Ok((name, LakeTable::empty(described))),
+        },
+    };
+    Ok((name, LakeTable::new(&table, snapshot.files().to_vec())))
 }
 
 fn in_file(file: &str, error: ProfileError) -> ProfileError {

@@ -21,6 +21,7 @@ use crate::{
     error::ProfileError,
     functions::{instant, local_window},
     pruning::date,
+    round::Remake,
     session::{Reader, SessionFactory},
     snapshot::SnapshotRow,
 };
@@ -49,6 +50,7 @@ impl Touched {
         reader: &Reader,
         received: &BTreeMap<String, (Table, Snapshot)>,
         since: Option<&SnapshotRow>,
+        remake: Remake,
         factory: &SessionFactory,
     ) -> Result<Option<Self>, ProfileError> {
         let mut new_files: BTreeMap<&str, Vec<DataFile>> = BTreeMap::new();
@@ -65,12 +67,21 @@ impl Touched {
         let newest = one_instant(&reader.query("SELECT max(received_at) FROM new_spans").await?);
         let watermark = newest.max(since.and_then(|row| row.watermark));
         let aged = watermark.and_then(|mark| mark.checked_sub(acceptance).ok()).unwrap_or(Timestamp::MIN);
+        let (from, to) = match remake {
+            Remake::Started(from, to) => (from, to),
+            Remake::Nothing | Remake::All => (Timestamp::MIN, Timestamp::MIN),
+        };
         let runs = reader
             .query(&format!(
                 "SELECT DISTINCT trace_id AS run_id FROM new_spans
                  UNION
-                 SELECT run_id FROM runs WHERE outcome = 'open' AND last_received < to_timestamp_micros({})",
-                aged.as_microsecond()
+                 SELECT run_id FROM runs WHERE outcome = 'open' AND last_received < to_timestamp_micros({})
+                 UNION
+                 SELECT run_id FROM runs
+                 WHERE start_time >= to_timestamp_micros({}) AND start_time < to_timestamp_micros({})",
+                aged.as_microsecond(),
+                from.as_microsecond(),
+                to.as_microsecond()
             ))
             .await?;
         let count: usize = runs.iter().map(RecordBatch::num_rows).sum();

@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use plimsoll_profile::Remake;
 use plimsoll_scenario::{Options, Scenario};
 
 use super::{
@@ -89,7 +90,7 @@ impl Demo {
         let received = started.elapsed();
 
         let sessions = open::sessions(&settings)?;
-        let report = round(&lake, &sessions, false).await?;
+        let report = round(&lake, &sessions, Remake::Nothing).await?;
         let profiled = started.elapsed() - received;
         let made = make_plan(&settings, &self.dir.join("plan.toml"), Some(AS_OF)).await?;
         made.write(&self.dir)?;

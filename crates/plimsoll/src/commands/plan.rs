@@ -8,7 +8,7 @@ use std::{
 use jiff::Timestamp;
 use plimsoll_calendar::Calendar;
 use plimsoll_plan::{Ledger, Measured, Plan as Document, PlanInput, Spec, make, windows};
-use plimsoll_profile::{Reader, SessionFactory, measure};
+use plimsoll_profile::{Reader, SessionFactory, measure, store_plan};
 use plimsoll_report::{Rendered, Templates, render};
 
 use crate::{
@@ -126,6 +126,10 @@ pub(super) async fn make_plan(
         Some(folder) => Templates::new(templates(folder)?),
     };
     let documents = render(&plan, &measured, &templates).map_err(Failure::input)?;
+    if let Err(error) = store_plan(&lake, &plan).await {
+        // A lake that may only be read still answers.
+        tracing::warn!(%error, "the plan is not in the table `plans`");
+    }
     progress.finish();
     Ok(Made { plan, documents })
 }

@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
+use jiff::Timestamp;
 use plimsoll_lake::Lake;
-use plimsoll_profile::{RoundReport, SessionFactory, run_round};
+use plimsoll_profile::{Remake, RoundReport, SessionFactory, run_round};
 use serde_json::json;
 
 use crate::{cli::Format, failure::Failure, open, output, progress::Progress, settings::Settings};
@@ -11,8 +12,14 @@ use crate::{cli::Format, failure::Failure, open, output, progress::Progress, set
 /// Options of `profile`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Profile {
+    /// Makes the runs anew that started at this instant or later.
+    #[arg(long, value_name = "TIME")]
+    from: Option<Timestamp>,
+    /// Makes the runs anew that started before this instant.
+    #[arg(long, value_name = "TIME")]
+    to: Option<Timestamp>,
     /// Makes every table anew from all spans.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["from", "to"])]
     rebuild: bool,
 }
 
@@ -20,7 +27,7 @@ impl Profile {
     pub(crate) async fn run(&self, settings: &Settings, format: Format) -> Result<ExitCode, Failure> {
         let lake = open::lake(settings).await?;
         let sessions = open::sessions(settings)?;
-        let report = round(&lake, &sessions, self.rebuild).await?;
+        let report = round(&lake, &sessions, self.remake()).await?;
         let mut lines = vec![
             ("lake version".to_owned(), report.lake_version.to_string()),
             ("runs made".to_owned(), report.runs.to_string()),
@@ -42,14 +49,26 @@ impl Profile {
     }
 }
 
+impl Profile {
+    fn remake(&self) -> Remake {
+        match (self.rebuild, self.from, self.to) {
+            (true, ..) => Remake::All,
+            (false, None, None) => Remake::Nothing,
+            (false, from, to) => {
+                Remake::Started(from.unwrap_or(Timestamp::MIN), to.unwrap_or(Timestamp::MAX))
+            }
+        }
+    }
+}
+
 /// A round with its progress shown.
 pub(crate) async fn round(
     lake: &Lake,
     sessions: &SessionFactory,
-    rebuild: bool,
+    remake: Remake,
 ) -> Result<RoundReport, Failure> {
     let progress = Progress::spinner();
-    let report = run_round(lake, sessions, rebuild, &|what| progress.say(what)).await?;
+    let report = run_round(lake, sessions, remake, &|what| progress.say(what)).await?;
     progress.finish();
     Ok(report)
 }

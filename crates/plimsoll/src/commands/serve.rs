@@ -4,7 +4,7 @@ use std::{net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
 
 use plimsoll_ingest::{Ingest, IngestConfig};
 use plimsoll_lake::Lake;
-use plimsoll_profile::{SessionFactory, run_round};
+use plimsoll_profile::{Remake, SessionFactory, run_round};
 use plimsoll_web::Status;
 use tokio::{
     net::TcpListener,
@@ -120,7 +120,7 @@ async fn jobs(
         }
         flushes.mark_unchanged();
         let started = Instant::now();
-        match run_round(&lake, &sessions, false, &|_| ()).await {
+        match run_round(&lake, &sessions, Remake::Nothing, &|_| ()).await {
             Ok(report) => tracing::info!(
                 lake_version = report.lake_version,
                 runs = report.runs,

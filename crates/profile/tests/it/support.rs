@@ -8,7 +8,7 @@ use plimsoll_assembly::naming::Rules;
 use plimsoll_catalog::Catalog;
 use plimsoll_lake::{Appended, Lake, Order, Schemas};
 use plimsoll_otlp::{Decoder, Dialects, Encoding, Receipt};
-use plimsoll_profile::{Limits, Policy, Reader, RoundReport, SessionFactory, SqlFiles, run_round};
+use plimsoll_profile::{Limits, Policy, Reader, Remake, RoundReport, SessionFactory, SqlFiles, run_round};
 use serde_json::{Value, json};
 
 pub(crate) type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
@@ -93,11 +93,11 @@ impl World {
     }
 
     pub(crate) async fn round(&self) -> Outcome<RoundReport> {
-        Ok(run_round(&self.lake, &self.factory, false, &|_| ()).await?)
+        Ok(run_round(&self.lake, &self.factory, Remake::Nothing, &|_| ()).await?)
     }
 
     pub(crate) async fn rebuild(&self) -> Outcome<RoundReport> {
-        Ok(run_round(&self.lake, &self.factory, true, &|_| ()).await?)
+        Ok(run_round(&self.lake, &self.factory, Remake::All, &|_| ()).await?)
     }
 
     /// Rows as JSON objects.
