@@ -37,9 +37,7 @@ fn agent_run() -> Vec<Span<'static>> {
         scope: Some("invoices.genai"),
         workflow: Some("invoice-reconciliation"),
         model: kind.is_model().then_some("claude-sonnet-4-5"),
-        pool: kind
-            .is_model()
-            .then_some("anthropic/direct/global/claude-sonnet-4.5"),
+        pool: kind.is_model().then_some("anthropic/direct/global/claude-sonnet-4.5"),
         tool: (kind == Kind::ToolCall).then_some("match_ledger"),
         http_status: kind.is_model().then_some(200),
         start_unix_nano: 1_793_577_600_000_000_000 + from * 1_000_000,
@@ -59,16 +57,9 @@ fn agent_run() -> Vec<Span<'static>> {
         weight: 1.0,
         ..Span::default()
     };
-    let mut spans = vec![
-        span(0, None, Kind::Request, 0, 10_000),
-        span(1, Some(0), Kind::Agent, 1, 9_999),
-    ];
+    let mut spans = vec![span(0, None, Kind::Request, 0, 10_000), span(1, Some(0), Kind::Agent, 1, 9_999)];
     for i in 2..11 {
-        let kind = if i % 2 == 0 {
-            Kind::ModelCall
-        } else {
-            Kind::ToolCall
-        };
+        let kind = if i % 2 == 0 { Kind::ModelCall } else { Kind::ToolCall };
         let from = i as i64 * 800;
         spans.push(span(i, Some(1), kind, from, from + 700));
     }

@@ -45,10 +45,7 @@ pub fn assemble<'a>(run_id: &'a str, spans: Vec<Span<'a>>) -> Assembled<'a> {
     let tools = tools::executions(&forest, &kinds);
 
     let received = spans.iter().map(|span| span.received_at);
-    let (first_received, last_received) = (
-        received.clone().min().unwrap_or(0),
-        received.max().unwrap_or(0),
-    );
+    let (first_received, last_received) = (received.clone().min().unwrap_or(0), received.max().unwrap_or(0));
     Parts {
         run_id,
         forest: &forest,

@@ -25,17 +25,11 @@ impl<'a> Parts<'_, '_, 'a> {
         attempts: &mut Vec<Attempt<'a>>,
     ) -> ModelCall<'a> {
         let calls = self.calls;
-        let tries = || {
-            operation
-                .calls
-                .iter()
-                .map(|&call| &calls.list[call as usize])
-        };
+        let tries = || operation.calls.iter().map(|&call| &calls.list[call as usize]);
         let (Some(first), Some(last)) = (tries().next(), tries().next_back()) else {
             return ModelCall::default();
         };
-        let (mut number, mut all_seen, mut told) =
-            (0, true, operation.calls.len() > 1 || last.cached);
+        let (mut number, mut all_seen, mut told) = (0, true, operation.calls.len() > 1 || last.cached);
         for call in tries().filter(|call| !call.cached) {
             let unseen = unseen_before(call, number).unwrap_or_else(|| {
                 self.codes.push(quality::RETRIES_IMPLAUSIBLE);
@@ -82,18 +76,12 @@ impl<'a> Parts<'_, '_, 'a> {
             start_time: micros(first.span.start_unix_nano),
             duration_ms: match operation.calls.len() {
                 1 => span.duration_ms,
-                _ => span
-                    .duration_ms
-                    .map(|_| millis(last.end.saturating_sub(first.span.start_unix_nano))),
+                _ => span.duration_ms.map(|_| millis(last.end.saturating_sub(first.span.start_unix_nano))),
             },
             ttft_ms: span.ttft_ms,
             queue_wait_ms: queue_wait.clone().next().map(|_| queue_wait.sum()),
             attempts: (told && !last.stand_in).then_some(number),
-            status: if last.failure.is_some() {
-                Status::Error
-            } else {
-                Status::Ok
-            },
+            status: if last.failure.is_some() { Status::Error } else { Status::Ok },
             http_status: span.http_status,
             error_type: span.error_type,
             finish_reason: span.finish_reason,
@@ -171,9 +159,7 @@ impl<'a> Parts<'_, '_, 'a> {
                     run_id: self.run_id,
                     span_id: span.span_id,
                     workflow: workflow.cloned(),
-                    step_index: Some(
-                        generations.partition_point(|start| *start < start_time) as i64
-                    ),
+                    step_index: Some(generations.partition_point(|start| *start < start_time) as i64),
                     tool: span.tool,
                     start_time,
                     duration_ms: span.duration_ms,
@@ -197,12 +183,8 @@ pub(crate) struct ShownScopes<'a> {
 
 impl<'a> ShownScopes<'a> {
     pub(crate) fn new(calls: &Calls<'a>) -> Self {
-        let mut failing: Vec<Option<&'a str>> = calls
-            .list
-            .iter()
-            .filter(|call| call.failure.is_some())
-            .map(|call| call.span.scope)
-            .collect();
+        let mut failing: Vec<Option<&'a str>> =
+            calls.list.iter().filter(|call| call.failure.is_some()).map(|call| call.span.scope).collect();
         failing.sort_unstable();
         failing.dedup();
         Self { failing }
@@ -222,16 +204,9 @@ impl<'a> ShownScopes<'a> {
 
 /// Token counts of an operation: those of all tries that told any. A last try that succeeded and told
 /// none leaves them unknown.
-fn operation_tokens<'c, 'a: 'c>(
-    tries: impl Iterator<Item = &'c Call<'a>>,
-    last: &Call<'a>,
-) -> Tokens {
+fn operation_tokens<'c, 'a: 'c>(tries: impl Iterator<Item = &'c Call<'a>>, last: &Call<'a>) -> Tokens {
     if last.lacks_usage() {
         return Tokens::default();
     }
-    tries
-        .map(|call| call.span.tokens)
-        .filter(Tokens::known)
-        .reduce(Tokens::plus)
-        .unwrap_or_default()
+    tries.map(|call| call.span.tokens).filter(Tokens::known).reduce(Tokens::plus).unwrap_or_default()
 }

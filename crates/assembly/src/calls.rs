@@ -43,17 +43,8 @@ pub(crate) struct Calls<'a> {
 
 impl<'a> Call<'a> {
     /// The call that one span tells of.
-    pub(crate) fn new(
-        node: usize,
-        span: &Span<'a>,
-        kind: Kind,
-        end: i64,
-        codes: &mut Vec<&'a str>,
-    ) -> Self {
-        let mut span = Span {
-            kind,
-            ..span.clone()
-        };
+    pub(crate) fn new(node: usize, span: &Span<'a>, kind: Kind, end: i64, codes: &mut Vec<&'a str>) -> Self {
+        let mut span = Span { kind, ..span.clone() };
         let failure = Failure::of(&span);
         let cached = !span.quality.is_empty() && span.has(CACHE_HIT);
         let estimated = !span.quality.is_empty() && span.has(USAGE_ESTIMATED);
@@ -72,16 +63,7 @@ impl<'a> Call<'a> {
             (true, true) => UsageSource::Estimated,
             (false, _) => UsageSource::Missing,
         };
-        let mut call = Self {
-            node,
-            span,
-            end,
-            failure,
-            usage,
-            cached,
-            covered: false,
-            stand_in: false,
-        };
+        let mut call = Self { node, span, end, failure, usage, cached, covered: false, stand_in: false };
         if call.span.ttft_ms.is_some() && !call.plausible_ttft() {
             call.span.ttft_ms = None;
             codes.push(BAD_TTFT);
@@ -96,8 +78,7 @@ impl<'a> Call<'a> {
         let (Some(ttft), Some(duration)) = (span.ttft_ms, span.duration_ms) else {
             return span.ttft_ms.is_some_and(|ttft| ttft > 0.0) && span.streaming != Some(false);
         };
-        let just_the_duration =
-            ttft > 0.99 * duration && span.tokens.output_tokens.is_none_or(|n| n > 1);
+        let just_the_duration = ttft > 0.99 * duration && span.tokens.output_tokens.is_none_or(|n| n > 1);
         ttft > 0.0 && ttft <= duration && !just_the_duration && span.streaming != Some(false)
     }
 
@@ -136,8 +117,7 @@ impl<'a> Call<'a> {
             prompt_version,
         );
         if told.ttft_ms.is_none() {
-            let earlier_ms =
-                (told.start_unix_nano.saturating_sub(other.start_unix_nano)) as f64 / 1e6;
+            let earlier_ms = (told.start_unix_nano.saturating_sub(other.start_unix_nano)) as f64 / 1e6;
             told.ttft_ms = other.ttft_ms.map(|ttft| ttft - earlier_ms);
             if told.ttft_ms.is_some() && !self.plausible_ttft() {
                 self.span.ttft_ms = None;
@@ -161,32 +141,19 @@ impl<'a> Call<'a> {
 
 impl<'a> Calls<'a> {
     /// The innermost spans of each provider kind.
-    pub(crate) fn innermost(
-        forest: &Forest<'_, 'a>,
-        kinds: &[Kind],
-        codes: &mut Vec<&'a str>,
-    ) -> Self {
+    pub(crate) fn innermost(forest: &Forest<'_, 'a>, kinds: &[Kind], codes: &mut Vec<&'a str>) -> Self {
         let n = forest.len();
         let mut below = vec![0_u8; n + 1];
         for &node in forest.top_down.iter().rev() {
             let node = node as usize;
             below[forest.parents[node] as usize] |= below[node] | bit(kinds[node]);
         }
-        let mut calls = Self {
-            list: Vec::new(),
-            of_node: vec![NOBODY; n],
-        };
+        let mut calls = Self { list: Vec::new(), of_node: vec![NOBODY; n] };
         for node in 0..n {
             let kind = kinds[node];
             if kind.is_model() && below[node] & bit(kind) == 0 {
                 calls.of_node[node] = calls.list.len() as u32;
-                calls.list.push(Call::new(
-                    node,
-                    forest.nodes[node],
-                    kind,
-                    forest.ends[node],
-                    codes,
-                ));
+                calls.list.push(Call::new(node, forest.nodes[node], kind, forest.ends[node], codes));
             }
         }
         calls
@@ -235,9 +202,7 @@ impl<'a> Calls<'a> {
         let mut steps: Vec<Option<&'a str>> = vec![None; forest.len() + 1];
         for &node in &forest.top_down {
             let node = node as usize;
-            steps[node] = forest.nodes[node]
-                .step
-                .or(steps[forest.parents[node] as usize]);
+            steps[node] = forest.nodes[node].step.or(steps[forest.parents[node] as usize]);
         }
         for call in &mut self.list {
             call.span.step = call.span.step.or(steps[call.node]);

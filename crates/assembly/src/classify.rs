@@ -45,10 +45,7 @@ fn batch_of_tools(span: &Span<'_>) -> bool {
             name == "execute_tool (merged)"
                 || name
                     .strip_prefix("running ")
-                    .and_then(|rest| {
-                        rest.strip_suffix(" tools")
-                            .or_else(|| rest.strip_suffix(" tool"))
-                    })
+                    .and_then(|rest| rest.strip_suffix(" tools").or_else(|| rest.strip_suffix(" tool")))
                     .is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
         })
 }
@@ -57,9 +54,7 @@ fn batch_of_tools(span: &Span<'_>) -> bool {
 fn handoff(span: &Span<'_>) -> bool {
     span.operation == Some("handoff")
         || (span.scope.is_some_and(|scope| scope.contains("agents"))
-            && span.name.is_some_and(|name| {
-                name.starts_with("handoff to ") || name.starts_with("Handoff: ")
-            }))
+            && span.name.is_some_and(|name| name.starts_with("handoff to ") || name.starts_with("Handoff: ")))
 }
 
 /// Whether a scope instruments a framework, whose calls go out through a provider's client library
@@ -95,12 +90,7 @@ mod tests {
     use super::*;
 
     fn tool<'a>(name: &'a str, scope: &'a str) -> Span<'a> {
-        Span {
-            kind: Kind::ToolCall,
-            name: Some(name),
-            scope: Some(scope),
-            ..Span::default()
-        }
+        Span { kind: Kind::ToolCall, name: Some(name), scope: Some(scope), ..Span::default() }
     }
 
     /// Spans that look like calls and are none: batch wrappers, handoffs, life events, pending records.
@@ -109,10 +99,7 @@ mod tests {
         for (name, scope) in [
             ("execute_tool (merged)", "gcp.vertex.agent"),
             ("running 3 tools", "pydantic-ai"),
-            (
-                "handoff to Auditor",
-                "openinference.instrumentation.openai_agents",
-            ),
+            ("handoff to Auditor", "openinference.instrumentation.openai_agents"),
             ("tool.search.wikipedia.finish-12", "beeai"),
         ] {
             assert_eq!(kind_of(&tool(name, scope)), Kind::Other, "{name}");
@@ -125,11 +112,7 @@ mod tests {
         ] {
             assert_eq!(kind_of(&tool(name, scope)), Kind::ToolCall, "{name}");
         }
-        let pending = Span {
-            kind: Kind::ModelCall,
-            quality: vec![PENDING_SPAN],
-            ..Span::default()
-        };
+        let pending = Span { kind: Kind::ModelCall, quality: vec![PENDING_SPAN], ..Span::default() };
         assert_eq!(kind_of(&pending), Kind::Other);
     }
 }

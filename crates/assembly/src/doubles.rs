@@ -25,20 +25,15 @@ pub(crate) fn merge<'a>(calls: &mut Calls<'a>, codes: &mut Vec<&'a str>) {
     let mut merged_into: Vec<usize> = (0..calls.list.len()).collect();
     by_response_id(calls, &mut merged_into, codes);
     by_interval(calls, &mut merged_into, codes);
-    if merged_into
-        .iter()
-        .enumerate()
-        .any(|(call, &into)| call != into)
-    {
+    if merged_into.iter().enumerate().any(|(call, &into)| call != into) {
         drop_merged(calls, merged_into);
     }
 }
 
 /// One answer is one call, if two scopes saw it, or one saw it twice at a time or under one id.
 fn by_response_id<'a>(calls: &mut Calls<'a>, merged_into: &mut [usize], codes: &mut Vec<&'a str>) {
-    let mut told: Vec<usize> = (0..calls.list.len())
-        .filter(|&c| calls.list[c].span.response_id.is_some())
-        .collect();
+    let mut told: Vec<usize> =
+        (0..calls.list.len()).filter(|&c| calls.list[c].span.response_id.is_some()).collect();
     if told.len() < 2 {
         return;
     }
@@ -104,8 +99,7 @@ enum Likeness {
 fn compare(a: &Call<'_>, b: &Call<'_>) -> Likeness {
     let (x, y) = (&a.span, &b.span);
     let different_scopes = x.scope.is_some() && y.scope.is_some() && x.scope != y.scope;
-    let ids_differ =
-        x.response_id.is_some() && y.response_id.is_some() && x.response_id != y.response_id;
+    let ids_differ = x.response_id.is_some() && y.response_id.is_some() && x.response_id != y.response_id;
     if !different_scopes
         || x.kind != y.kind
         || ids_differ
@@ -124,8 +118,7 @@ fn compare(a: &Call<'_>, b: &Call<'_>) -> Likeness {
     }
     // A framework's call and the client library's below it, in contexts that lost each other.
     let layered = |outer: &Call<'_>, inner: &Call<'_>| {
-        outer.span.scope.is_some_and(framework_scope)
-            && !inner.span.scope.is_some_and(framework_scope)
+        outer.span.scope.is_some_and(framework_scope) && !inner.span.scope.is_some_and(framework_scope)
     };
     let one_lacks_id = x.response_id.is_some() != y.response_id.is_some();
     let both_failed = a.failure.is_some() && b.failure.is_some();
@@ -155,17 +148,9 @@ fn tokens_agree(a: &Tokens, b: &Tokens) -> bool {
 fn merge_two(calls: &mut Calls<'_>, a: usize, b: usize, merged_into: &mut [usize]) -> usize {
     let weight = |call: &Call<'_>| {
         let told = call.span.tokens.rank().iter().flatten().count();
-        (
-            told,
-            call.failure.is_none(),
-            std::cmp::Reverse(call.end.saturating_sub(call.span.start_unix_nano)),
-        )
+        (told, call.failure.is_none(), std::cmp::Reverse(call.end.saturating_sub(call.span.start_unix_nano)))
     };
-    let (kept, gone) = if weight(&calls.list[a]) > weight(&calls.list[b]) {
-        (a, b)
-    } else {
-        (b, a)
-    };
+    let (kept, gone) = if weight(&calls.list[a]) > weight(&calls.list[b]) { (a, b) } else { (b, a) };
     let lent = calls.list[gone].span.clone();
     calls.list[kept].absorb(&lent);
     if calls.list[kept].lacks_usage() && lent.tokens.known() {

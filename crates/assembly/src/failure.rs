@@ -28,8 +28,7 @@ impl Failure {
     pub(crate) fn of(span: &Span<'_>) -> Option<Self> {
         let told = span.http_status.filter(|status| *status >= 400);
         // A server span answers its own caller: a 4xx there is the caller's mistake, unless it says "later".
-        let told =
-            told.filter(|s| span.kind != Kind::Request || *s >= 500 || matches!(s, 408 | 429));
+        let told = told.filter(|s| span.kind != Kind::Request || *s >= 500 || matches!(s, 408 | 429));
         let failed = match span.status {
             Status::Error => true,
             Status::Ok => told.is_some(),
@@ -47,11 +46,7 @@ impl Failure {
             _ => {}
         }
         let Some(error_type) = error_type else {
-            return if http_status.is_some_and(|s| s >= 400) {
-                Self::Final
-            } else {
-                Self::Unknown
-            };
+            return if http_status.is_some_and(|s| s >= 400) { Self::Final } else { Self::Unknown };
         };
         match error_type {
             "throttled" | "429" => Self::Throttled,
@@ -64,18 +59,10 @@ impl Failure {
 
     /// Reads an error class that no dialect folded, such as `RateLimitError`.
     fn by_name(error_type: &str, http_status: Option<i32>) -> Self {
-        let name: String = error_type
-            .chars()
-            .filter(char::is_ascii_alphanumeric)
-            .map(|c| c.to_ascii_lowercase())
-            .collect();
+        let name: String =
+            error_type.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
         let says = |words: &[&str]| words.iter().any(|word| name.contains(word));
-        if says(&[
-            "ratelimit",
-            "throttl",
-            "toomanyrequests",
-            "resourceexhausted",
-        ]) {
+        if says(&["ratelimit", "throttl", "toomanyrequests", "resourceexhausted"]) {
             Self::Throttled
         } else if says(&["overload", "unavailable"]) {
             Self::Capacity
@@ -83,15 +70,7 @@ impl Failure {
             Self::Timeout
         } else if http_status.is_some_and(|s| s >= 400)
             || matches!(name.as_bytes(), [b'4', b'0'..=b'9', b'0'..=b'9'])
-            || says(&[
-                "auth",
-                "permission",
-                "badrequest",
-                "invalid",
-                "notfound",
-                "cancel",
-                "contentfilter",
-            ])
+            || says(&["auth", "permission", "badrequest", "invalid", "notfound", "cancel", "contentfilter"])
         {
             Self::Final
         } else if matches!(name.as_bytes(), [b'5', b'0'..=b'9', b'0'..=b'9']) {
@@ -119,15 +98,9 @@ mod tests {
         assert_eq!(class(Some(429), Some("capacity")), Failure::Throttled);
         assert_eq!(class(Some(503), Some("throttled")), Failure::Capacity);
         assert_eq!(class(Some(529), None), Failure::Capacity);
-        assert_eq!(
-            class(Some(400), Some("ThrottlingException")),
-            Failure::Throttled
-        );
+        assert_eq!(class(Some(400), Some("ThrottlingException")), Failure::Throttled);
         assert_eq!(class(None, Some("RateLimitError")), Failure::Throttled);
-        assert_eq!(
-            class(None, Some("openai.APITimeoutError")),
-            Failure::Timeout
-        );
+        assert_eq!(class(None, Some("openai.APITimeoutError")), Failure::Timeout);
         assert_eq!(class(Some(401), None), Failure::Final);
         assert_eq!(class(None, Some("500")), Failure::Server);
         assert_eq!(class(None, Some("_OTHER")), Failure::Unknown);
@@ -136,20 +109,12 @@ mod tests {
     /// A server span that answers 404 has not failed; one that passes on 429 has.
     #[test]
     fn a_request_fails_by_its_own_fault() {
-        let request = |http_status| Span {
-            kind: Kind::Request,
-            http_status,
-            ..Span::default()
-        };
+        let request = |http_status| Span { kind: Kind::Request, http_status, ..Span::default() };
         assert_eq!(Failure::of(&request(Some(404))), None);
         assert_eq!(Failure::of(&request(Some(429))), Some(Failure::Throttled));
         assert_eq!(Failure::of(&request(Some(500))), Some(Failure::Server));
         assert_eq!(
-            Failure::of(&Span {
-                kind: Kind::ModelCall,
-                http_status: Some(404),
-                ..Span::default()
-            }),
+            Failure::of(&Span { kind: Kind::ModelCall, http_status: Some(404), ..Span::default() }),
             Some(Failure::Final)
         );
     }

@@ -35,10 +35,7 @@ impl<'s, 'a> Forest<'s, 'a> {
         let by_id_order = &unique.spans;
         let n = by_id_order.len();
         let mut by_start: Vec<u32> = (0..n as u32).collect();
-        let ends_by_id: Vec<i64> = by_id_order
-            .iter()
-            .map(|span| span.end_unix_nano())
-            .collect();
+        let ends_by_id: Vec<i64> = by_id_order.iter().map(|span| span.end_unix_nano()).collect();
         by_start.sort_unstable_by(|&a, &b| {
             let (x, y) = (by_id_order[a as usize], by_id_order[b as usize]);
             x.start_unix_nano
@@ -51,14 +48,8 @@ impl<'s, 'a> Forest<'s, 'a> {
         for (node, &place) in by_start.iter().enumerate() {
             node_of[place as usize] = node as u32;
         }
-        let nodes: Vec<&Span<'a>> = by_start
-            .iter()
-            .map(|&place| by_id_order[place as usize])
-            .collect();
-        let ends = by_start
-            .iter()
-            .map(|&place| ends_by_id[place as usize])
-            .collect();
+        let nodes: Vec<&Span<'a>> = by_start.iter().map(|&place| by_id_order[place as usize]).collect();
+        let ends = by_start.iter().map(|&place| ends_by_id[place as usize]).collect();
 
         let mut orphans = false;
         let parents = nodes
@@ -68,10 +59,7 @@ impl<'s, 'a> Forest<'s, 'a> {
                     return n as u32;
                 };
                 let against = |other: &Span<'_>| {
-                    other
-                        .span_id
-                        .cmp(parent)
-                        .then_with(|| other.trace_id.cmp(span.trace_id))
+                    other.span_id.cmp(parent).then_with(|| other.trace_id.cmp(span.trace_id))
                 };
                 let place = by_id_order.partition_point(|other| against(other).is_lt());
                 match by_id_order.get(place) {

@@ -10,10 +10,7 @@ pub(crate) fn most_at_once(intervals: &[Interval]) -> i64 {
         return intervals.len() as i64;
     }
     let mut starts: Vec<i64> = intervals.iter().map(|(start, _)| *start).collect();
-    let mut ends: Vec<i64> = intervals
-        .iter()
-        .map(|&(start, end)| end.max(start.saturating_add(1)))
-        .collect();
+    let mut ends: Vec<i64> = intervals.iter().map(|&(start, end)| end.max(start.saturating_add(1))).collect();
     starts.sort_unstable();
     ends.sort_unstable();
     let (mut most, mut ended) = (0, 0);

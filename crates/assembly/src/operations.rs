@@ -73,20 +73,13 @@ struct Edges {
 impl Edges {
     fn new(calls: &Calls<'_>, forest: &Forest<'_, '_>) -> Self {
         let n = forest.len();
-        let mut edges = Self {
-            first: vec![NOBODY; n + 1],
-            last: vec![NOBODY; n + 1],
-        };
+        let mut edges = Self { first: vec![NOBODY; n + 1], last: vec![NOBODY; n + 1] };
         for &node in forest.top_down.iter().rev() {
             let node = node as usize;
             if let Some(call) = calls.stands_on(node) {
                 edges.include(node, call as u32, call as u32);
             }
-            edges.include(
-                forest.parents[node] as usize,
-                edges.first[node],
-                edges.last[node],
-            );
+            edges.include(forest.parents[node] as usize, edges.first[node], edges.last[node]);
         }
         edges
     }
@@ -96,11 +89,7 @@ impl Edges {
             return;
         }
         self.first[node] = self.first[node].min(first);
-        self.last[node] = if self.last[node] == NOBODY {
-            last
-        } else {
-            self.last[node].max(last)
-        };
+        self.last[node] = if self.last[node] == NOBODY { last } else { self.last[node].max(last) };
     }
 }
 
@@ -140,11 +129,7 @@ impl<'a> Linker<'_, '_, 'a> {
     fn among_siblings(&self, failed: usize) -> Option<usize> {
         let call = &self.calls.list[failed];
         let numbered = call.span.attempt.is_some();
-        let from = if numbered {
-            call.span.start_unix_nano
-        } else {
-            call.end
-        };
+        let from = if numbered { call.span.start_unix_nano } else { call.end };
         self.siblings_from(call.node, from)
             .filter(|&sibling| self.kinds[sibling].is_model())
             .filter_map(|sibling| self.first_below(sibling))
@@ -166,9 +151,7 @@ impl<'a> Linker<'_, '_, 'a> {
             if let Some(next) = next {
                 let again = self.forest.nodes[next];
                 let alike = self.kinds[next] == self.kinds[branch] && again.name == ended.name;
-                return self
-                    .first_below(next)
-                    .filter(|&retry| alike && self.retries(failed, retry));
+                return self.first_below(next).filter(|&retry| alike && self.retries(failed, retry));
             }
             branch = self.forest.parents[branch] as usize;
         }
@@ -178,12 +161,8 @@ impl<'a> Linker<'_, '_, 'a> {
     /// The node's siblings that start at or after an instant.
     fn siblings_from(&self, node: usize, instant: i64) -> impl Iterator<Item = usize> {
         let siblings = self.forest.children(self.forest.parents[node] as usize);
-        let from =
-            siblings.partition_point(|&s| self.forest.nodes[s as usize].start_unix_nano < instant);
-        siblings[from..]
-            .iter()
-            .take(NEIGHBOURS)
-            .map(|&sibling| sibling as usize)
+        let from = siblings.partition_point(|&s| self.forest.nodes[s as usize].start_unix_nano < instant);
+        siblings[from..].iter().take(NEIGHBOURS).map(|&sibling| sibling as usize)
     }
 
     fn first_below(&self, node: usize) -> Option<usize> {

@@ -81,9 +81,7 @@ impl<'a> Parts<'_, '_, 'a> {
             model_version: most_common(&model_calls),
             prompt_version: self.told(root, |span| span.prompt_version),
             complete: !self.forest.orphans && !self.forest.cycle && root.is_some(),
-            weight: root
-                .or(self.forest.nodes.first().copied())
-                .map_or(1.0, Span::sane_weight),
+            weight: root.or(self.forest.nodes.first().copied()).map_or(1.0, Span::sane_weight),
             spans: self.forest.len() as i64,
             first_received,
             last_received,
@@ -96,50 +94,27 @@ impl<'a> Parts<'_, '_, 'a> {
         self.codes.sort_unstable();
         self.codes.dedup();
         run.quality = std::mem::take(&mut self.codes);
-        Assembled {
-            run,
-            model_calls,
-            attempts,
-            tool_calls,
-        }
+        Assembled { run, model_calls, attempts, tool_calls }
     }
 
     /// The first root decides the start, the last to end the end; without a root, all spans do.
     fn extent(&self) -> Extent {
         let spans = || {
-            self.forest
-                .nodes
-                .iter()
-                .map(|span| span.start_unix_nano)
-                .zip(self.forest.ends.iter().copied())
+            self.forest.nodes.iter().map(|span| span.start_unix_nano).zip(self.forest.ends.iter().copied())
         };
         let first_start = spans().map(|(start, _)| start).min().unwrap_or(0);
         let last_end = spans().map(|(_, end)| end).max().unwrap_or(0);
         let Some(root) = self.forest.roots().next() else {
-            return Extent {
-                root: None,
-                window: (first_start, last_end),
-                duration_ms: None,
-            };
+            return Extent { root: None, window: (first_start, last_end), duration_ms: None };
         };
         let start = self.forest.nodes[root].start_unix_nano;
         let mut others = self.forest.roots().skip(1).peekable();
         if others.peek().is_none() {
             let duration_ms = self.forest.nodes[root].duration_ms;
-            let end = if duration_ms.is_some() {
-                self.forest.ends[root]
-            } else {
-                last_end.max(start)
-            };
-            return Extent {
-                root: Some(root),
-                window: (start, end),
-                duration_ms,
-            };
+            let end = if duration_ms.is_some() { self.forest.ends[root] } else { last_end.max(start) };
+            return Extent { root: Some(root), window: (start, end), duration_ms };
         }
-        let end = others
-            .map(|node| self.forest.ends[node])
-            .fold(self.forest.ends[root], i64::max);
+        let end = others.map(|node| self.forest.ends[node]).fold(self.forest.ends[root], i64::max);
         Extent {
             root: Some(root),
             window: (start, end),
@@ -152,11 +127,7 @@ impl<'a> Parts<'_, '_, 'a> {
         let Some(root) = root else {
             return Outcome::Open;
         };
-        let last = self
-            .forest
-            .roots()
-            .max_by_key(|&node| (self.forest.ends[node], node))
-            .unwrap_or(root);
+        let last = self.forest.roots().max_by_key(|&node| (self.forest.ends[node], node)).unwrap_or(root);
         let Some(failure) = Failure::of(self.forest.nodes[last]) else {
             return Outcome::Ok;
         };
@@ -182,8 +153,7 @@ impl<'a> Parts<'_, '_, 'a> {
     /// Numbers of calls and tokens.
     fn count(&self, run: &mut Run<'a>, model_calls: &[ModelCall<'a>], attempts: &[Attempt<'a>]) {
         let mut totals = Tokens::NONE_SERVED;
-        let (mut known_input, mut known_output, mut asked, mut known) =
-            (0_i64, 0_i64, 0_i64, 0_i64);
+        let (mut known_input, mut known_output, mut asked, mut known) = (0_i64, 0_i64, 0_i64, 0_i64);
         let (mut generations, mut model_attempts, mut retries) = (0, Some(0), Some(0));
         let (mut embeddings, mut embedding_tokens) = (0, Some(0_i64));
         for (row, operation) in model_calls.iter().zip(self.operations) {
@@ -192,9 +162,7 @@ impl<'a> Parts<'_, '_, 'a> {
                 Kind::ModelCall => {
                     generations += 1;
                     model_attempts = model_attempts.zip(row.attempts).map(|(sum, n)| sum + n);
-                    retries = retries
-                        .zip(row.attempts)
-                        .map(|(sum, n)| sum + (n - 1).max(0));
+                    retries = retries.zip(row.attempts).map(|(sum, n)| sum + (n - 1).max(0));
                     if !usage_due {
                         continue;
                     }
@@ -215,26 +183,17 @@ impl<'a> Parts<'_, '_, 'a> {
                 Kind::Embedding => {
                     embeddings += 1;
                     if usage_due {
-                        embedding_tokens = embedding_tokens
-                            .zip(row.tokens.input_tokens)
-                            .map(|(a, b)| a.saturating_add(b));
+                        embedding_tokens =
+                            embedding_tokens.zip(row.tokens.input_tokens).map(|(a, b)| a.saturating_add(b));
                     }
                 }
                 _ => {}
             }
         }
-        let requests = || {
-            attempts
-                .iter()
-                .filter(|attempt| attempt.kind == Kind::ModelCall)
-        };
+        let requests = || attempts.iter().filter(|attempt| attempt.kind == Kind::ModelCall);
         // Requests that were only counted, or failed without a reason, may have been throttled.
         let undecided = self.codes.contains(&quality::ATTEMPT_DETAIL_MISSING)
-            || self
-                .calls
-                .list
-                .iter()
-                .any(|call| call.failure == Some(Failure::Unknown));
+            || self.calls.list.iter().any(|call| call.failure == Some(Failure::Unknown));
         let number_known = !self.calls.list.iter().any(|call| call.stand_in);
         run.model_calls = number_known.then_some(generations);
         run.model_attempts = model_attempts.filter(|_| number_known);
@@ -249,20 +208,13 @@ impl<'a> Parts<'_, '_, 'a> {
         run.usage_coverage = (asked > 0).then(|| known as f64 / asked as f64);
         run.embedding_calls = Some(embeddings);
         run.embedding_tokens = embedding_tokens;
-        run.expansion = run
-            .model_calls
-            .map(|calls| (calls + self.tools.len() as i64) as f64);
+        run.expansion = run.model_calls.map(|calls| (calls + self.tools.len() as i64) as f64);
     }
 
     /// Context that retrieval added: the request's own figure, else the searches', else the calls'.
     fn retrieved(&self, run: &mut Run<'a>, root: Option<&Span<'a>>, model_calls: &[ModelCall<'a>]) {
         let sum = |counts: &mut dyn Iterator<Item = i64>| counts.reduce(i64::saturating_add);
-        let searches = self
-            .forest
-            .nodes
-            .iter()
-            .zip(self.kinds)
-            .filter(|(_, kind)| **kind == Kind::Retrieval);
+        let searches = self.forest.nodes.iter().zip(self.kinds).filter(|(_, kind)| **kind == Kind::Retrieval);
         run.retrieved_tokens = root
             .and_then(|root| root.retrieved_tokens)
             .or_else(|| sum(&mut searches.filter_map(|(span, _)| span.retrieved_tokens)))
@@ -282,30 +234,21 @@ impl<'a> Parts<'_, '_, 'a> {
             .filter(|call| call.span.kind == Kind::ModelCall)
             .map(|call| (call.span.start_unix_nano, call.end))
             .collect();
-        let tools: Vec<Interval> = self
-            .tools
-            .iter()
-            .map(|tool| (tool.span.start_unix_nano, tool.end))
-            .collect();
+        let tools: Vec<Interval> =
+            self.tools.iter().map(|tool| (tool.span.start_unix_nano, tool.end)).collect();
         run.max_parallel_model_calls = Some(most_at_once(&generations));
         run.max_parallel_tools = Some(most_at_once(&tools));
 
-        let mut busy: Vec<Interval> = provider_calls()
-            .map(|call| (call.span.start_unix_nano, call.end))
-            .collect();
+        let mut busy: Vec<Interval> =
+            provider_calls().map(|call| (call.span.start_unix_nano, call.end)).collect();
         let model = covered(&mut busy, extent.window);
         busy.extend_from_slice(&tools);
-        let model_or_tool = if tools.is_empty() {
-            model
-        } else {
-            covered(&mut busy, extent.window)
-        };
+        let model_or_tool = if tools.is_empty() { model } else { covered(&mut busy, extent.window) };
         run.model_ms = Some(millis(model));
         run.tool_ms = Some(millis(model_or_tool - model));
         if extent.duration_ms.is_some() {
-            run.own_ms = Some(millis(
-                (extent.window.1.saturating_sub(extent.window.0) - model_or_tool).max(0),
-            ));
+            run.own_ms =
+                Some(millis((extent.window.1.saturating_sub(extent.window.0) - model_or_tool).max(0)));
         }
 
         let waits = root.and_then(|root| root.queue_wait_ms).into_iter();
@@ -313,27 +256,15 @@ impl<'a> Parts<'_, '_, 'a> {
         run.queue_wait_ms = waits.reduce(|sum, wait| sum + wait);
         run.ttft_ms = provider_calls()
             .filter(|call| call.span.kind == Kind::ModelCall)
-            .filter_map(|call| {
-                call.span
-                    .ttft_ms
-                    .map(|ttft| (call.span.start_unix_nano, ttft))
-            })
+            .filter_map(|call| call.span.ttft_ms.map(|ttft| (call.span.start_unix_nano, ttft)))
             .max_by_key(|(start, _)| *start)
             .map(|(start, ttft)| millis(start.saturating_sub(extent.window.0)) + ttft);
     }
 
     /// What the root tells, else the outermost span that does.
-    fn told<T>(
-        &self,
-        root: Option<&Span<'a>>,
-        field: impl Fn(&Span<'a>) -> Option<T>,
-    ) -> Option<T> {
-        root.and_then(&field).or_else(|| {
-            self.forest
-                .top_down
-                .iter()
-                .find_map(|&node| field(self.forest.nodes[node as usize]))
-        })
+    fn told<T>(&self, root: Option<&Span<'a>>, field: impl Fn(&Span<'a>) -> Option<T>) -> Option<T> {
+        root.and_then(&field)
+            .or_else(|| self.forest.top_down.iter().find_map(|&node| field(self.forest.nodes[node as usize])))
     }
 
     /// Degraded modes that any span names, each once, sorted.
@@ -354,18 +285,11 @@ impl<'a> Parts<'_, '_, 'a> {
 
     /// True where any span says so, `None` where none says anything.
     fn parked(&self) -> Option<bool> {
-        self.forest
-            .nodes
-            .iter()
-            .filter_map(|span| span.parked)
-            .reduce(|a, b| a || b)
+        self.forest.nodes.iter().filter_map(|span| span.parked).reduce(|a, b| a || b)
     }
 
     fn last_call(&self, operation: &Operation) -> Option<&Call<'a>> {
-        operation
-            .calls
-            .last()
-            .map(|&call| &self.calls.list[call as usize])
+        operation.calls.last().map(|&call| &self.calls.list[call as usize])
     }
 }
 
@@ -377,10 +301,7 @@ fn most_common<'a>(model_calls: &[ModelCall<'a>]) -> Option<&'a str> {
         .filter_map(|call| call.response_model)
         .collect();
     versions.sort_unstable();
-    versions
-        .chunk_by(|a, b| a == b)
-        .max_by_key(|same| same.len())
-        .map(|same| same[0])
+    versions.chunk_by(|a, b| a == b).max_by_key(|same| same.len()).map(|same| same[0])
 }
 
 /// Nanoseconds to microseconds, towards the past.

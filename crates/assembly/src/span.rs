@@ -209,20 +209,14 @@ impl<'a> Span<'a> {
     pub fn end_unix_nano(&self) -> i64 {
         match self.duration_ms {
             // A cast from float saturates, so an absurd duration cannot wrap.
-            Some(ms) if ms > 0.0 => self
-                .start_unix_nano
-                .saturating_add((ms * 1e6).round() as i64),
+            Some(ms) if ms > 0.0 => self.start_unix_nano.saturating_add((ms * 1e6).round() as i64),
             _ => self.start_unix_nano,
         }
     }
 
     /// Weight, with nonsense read as one.
     pub(crate) fn sane_weight(&self) -> f64 {
-        if self.weight.is_finite() && self.weight > 0.0 {
-            self.weight
-        } else {
-            1.0
-        }
+        if self.weight.is_finite() && self.weight > 0.0 { self.weight } else { 1.0 }
     }
 
     /// Whether a quality code stands on the span.

@@ -50,16 +50,8 @@ pub(crate) fn executions<'a>(forest: &Forest<'_, 'a>, kinds: &[Kind]) -> Vec<Too
         if execution_of[node] == node as u32 {
             place[node] = tools.len() as u32;
             let span = forest.nodes[node].clone();
-            let status = if Failure::of(&span).is_some() {
-                Status::Error
-            } else {
-                Status::Ok
-            };
-            tools.push(Tool {
-                span,
-                end: forest.ends[node],
-                status,
-            });
+            let status = if Failure::of(&span).is_some() { Status::Error } else { Status::Ok };
+            tools.push(Tool { span, end: forest.ends[node], status });
         }
     }
     for node in 0..n {
@@ -70,9 +62,7 @@ pub(crate) fn executions<'a>(forest: &Forest<'_, 'a>, kinds: &[Kind]) -> Vec<Too
             told.error_type = told.error_type.or(inner.error_type);
             told.retries = told.retries.or(inner.retries);
             told.payload_bytes = told.payload_bytes.or(inner.payload_bytes);
-            told.concurrency_at_dispatch = told
-                .concurrency_at_dispatch
-                .or(inner.concurrency_at_dispatch);
+            told.concurrency_at_dispatch = told.concurrency_at_dispatch.or(inner.concurrency_at_dispatch);
             told.idempotency_replayed = told.idempotency_replayed.or(inner.idempotency_replayed);
         }
     }
@@ -91,18 +81,13 @@ fn same(outer: &Span<'_>, inner: &Span<'_>) -> bool {
 /// Joins executions with one call id that different scopes recorded side by side at the same time.
 fn seen_side_by_side(forest: &Forest<'_, '_>, kinds: &[Kind], execution_of: &mut [u32]) {
     let mut told: Vec<u32> = (0..forest.len() as u32)
-        .filter(|&node| {
-            kinds[node as usize] == Kind::ToolCall && execution_of[node as usize] == node
-        })
+        .filter(|&node| kinds[node as usize] == Kind::ToolCall && execution_of[node as usize] == node)
         .filter(|&node| forest.nodes[node as usize].tool_call_id.is_some())
         .collect();
     told.sort_by_key(|&node| (forest.nodes[node as usize].tool_call_id, node));
     let mut joined: Vec<(u32, u32)> = Vec::new();
     for pair in told.windows(2) {
-        let (a, b) = (
-            forest.nodes[pair[0] as usize],
-            forest.nodes[pair[1] as usize],
-        );
+        let (a, b) = (forest.nodes[pair[0] as usize], forest.nodes[pair[1] as usize]);
         if a.tool_call_id == b.tool_call_id
             && a.scope != b.scope
             && b.start_unix_nano < forest.ends[pair[0] as usize]

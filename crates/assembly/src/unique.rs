@@ -28,9 +28,7 @@ pub(crate) fn unique<'s, 'a>(spans: &'s [Span<'a>]) -> Unique<'s, 'a> {
     let mut first_of_id = 0;
     let mut conflict = false;
     for record in records {
-        let fresh = kept
-            .last()
-            .is_none_or(|last| by_id(last, record) != Ordering::Equal);
+        let fresh = kept.last().is_none_or(|last| by_id(last, record) != Ordering::Equal);
         if fresh {
             first_of_id = kept.len();
         } else if kept[first_of_id..]
@@ -44,17 +42,12 @@ pub(crate) fn unique<'s, 'a>(spans: &'s [Span<'a>]) -> Unique<'s, 'a> {
         }
         kept.push(record);
     }
-    Unique {
-        spans: kept,
-        conflict,
-    }
+    Unique { spans: kept, conflict }
 }
 
 /// Orders by id; the span id first, since a run's spans mostly share the trace id.
 pub(crate) fn by_id(a: &Span<'_>, b: &Span<'_>) -> Ordering {
-    a.span_id
-        .cmp(b.span_id)
-        .then_with(|| a.trace_id.cmp(b.trace_id))
+    a.span_id.cmp(b.span_id).then_with(|| a.trace_id.cmp(b.trace_id))
 }
 
 /// The record to keep first. What follows the token counts only makes the choice independent of

@@ -52,11 +52,7 @@ fn stand_in<'a>(
     let mut to_visit = vec![node as u32];
     while let Some(next) = to_visit.pop() {
         let next = next as usize;
-        lacking.extend(
-            calls
-                .at(next)
-                .filter(|&call| calls.list[call].lacks_usage()),
-        );
+        lacking.extend(calls.at(next).filter(|&call| calls.list[call].lacks_usage()));
         to_visit.extend_from_slice(forest.children(next));
     }
     lacking.sort_unstable();
@@ -73,11 +69,7 @@ fn stand_in<'a>(
             codes.push(USAGE_AGGREGATE);
         }
         [] => {
-            let kind = if kinds[node].is_model() {
-                kinds[node]
-            } else {
-                Kind::ModelCall
-            };
+            let kind = if kinds[node].is_model() { kinds[node] } else { Kind::ModelCall };
             let mut call = Call::new(node, span, kind, forest.ends[node], codes);
             call.usage = UsageSource::Aggregate;
             call.stand_in = true;
@@ -105,27 +97,18 @@ pub(crate) fn fill_details<'a>(calls: &mut Calls<'a>, forest: &Forest<'_, 'a>, k
     }
     // A run has a handful of scopes, so a list is enough.
     let mut scopes: Vec<(Option<&str>, [bool; 3])> = Vec::new();
-    let generations = forest
-        .nodes
-        .iter()
-        .zip(kinds)
-        .filter(|(_, kind)| **kind == Kind::ModelCall);
+    let generations = forest.nodes.iter().zip(kinds).filter(|(_, kind)| **kind == Kind::ModelCall);
     for (span, _) in generations {
         let tokens = &span.tokens;
-        let told = [
-            tokens.cache_read.is_some(),
-            tokens.cache_write.is_some(),
-            tokens.reasoning_tokens.is_some(),
-        ];
+        let told =
+            [tokens.cache_read.is_some(), tokens.cache_write.is_some(), tokens.reasoning_tokens.is_some()];
         match scopes.iter_mut().find(|(scope, _)| *scope == span.scope) {
             Some((_, all)) => all.iter_mut().zip(told).for_each(|(all, one)| *all |= one),
             None => scopes.push((span.scope, told)),
         }
     }
-    for call in calls
-        .list
-        .iter_mut()
-        .filter(|call| call.span.kind == Kind::ModelCall && call.span.tokens.known())
+    for call in
+        calls.list.iter_mut().filter(|call| call.span.kind == Kind::ModelCall && call.span.tokens.known())
     {
         let Some((_, told)) = scopes.iter().find(|(scope, _)| *scope == call.span.scope) else {
             continue;

@@ -36,27 +36,17 @@ pub(crate) fn name_of<'a>(
     kinds: &[Kind],
     root: Option<usize>,
 ) -> Option<Cow<'a, str>> {
-    let outermost = || {
-        root.into_iter()
-            .chain(forest.top_down.iter().map(|&node| node as usize))
-    };
+    let outermost = || root.into_iter().chain(forest.top_down.iter().map(|&node| node as usize));
     let span = |node: usize| forest.nodes[node];
-    let by_rule = || {
-        outermost()
-            .map(span)
-            .find(|span| span.workflow_by_rule)
-            .and_then(|span| span.workflow)
-    };
+    let by_rule = || outermost().map(span).find(|span| span.workflow_by_rule).and_then(|span| span.workflow);
     let measured = || outermost().find_map(|node| span(node).workflow.and_then(meaningful));
     let workflow_span = || {
         outermost()
             .filter(|&node| kinds[node] == Kind::Workflow)
             .find_map(|node| span(node).name.and_then(bare))
     };
-    if let Some(name) = by_rule()
-        .or_else(measured)
-        .or_else(workflow_span)
-        .or_else(|| only_agent(forest, kinds))
+    if let Some(name) =
+        by_rule().or_else(measured).or_else(workflow_span).or_else(|| only_agent(forest, kinds))
     {
         return Some(Cow::Borrowed(name));
     }
@@ -66,13 +56,9 @@ pub(crate) fn name_of<'a>(
     {
         return Some(Cow::Borrowed(route));
     }
-    let service = outermost()
-        .find_map(|node| span(node).service)
-        .filter(|name| !name.starts_with("unknown_service"));
-    match (
-        service,
-        root_name.filter(|_| root.is_none_or(|root| !kinds[root].is_model())),
-    ) {
+    let service =
+        outermost().find_map(|node| span(node).service).filter(|name| !name.starts_with("unknown_service"));
+    match (service, root_name.filter(|_| root.is_none_or(|root| !kinds[root].is_model()))) {
         (Some(service), Some(root_name)) => Some(Cow::Owned(format!("{service}/{root_name}"))),
         (Some(service), None) => Some(Cow::Borrowed(service)),
         (None, root_name) => root_name.map(Cow::Borrowed),
@@ -102,9 +88,7 @@ fn only_agent<'a>(forest: &Forest<'_, 'a>, kinds: &[Kind]) -> Option<&'a str> {
 }
 
 fn agent_name<'a>(span: &Span<'a>) -> Option<&'a str> {
-    span.step
-        .and_then(meaningful)
-        .or_else(|| span.name.and_then(bare))
+    span.step.and_then(meaningful).or_else(|| span.name.and_then(bare))
 }
 
 /// A name that says something.
@@ -114,13 +98,9 @@ fn meaningful(name: &str) -> Option<&str> {
 
 /// A span name without what the conventions put around the workflow's or agent's own.
 fn bare(name: &str) -> Option<&str> {
-    let name = name
-        .strip_prefix("invoke_workflow ")
-        .or_else(|| name.strip_prefix("invoke_agent "))
-        .unwrap_or(name);
-    let name = [".kickoff", ".workflow", ".agent"]
-        .iter()
-        .find_map(|end| name.strip_suffix(end))
-        .unwrap_or(name);
+    let name =
+        name.strip_prefix("invoke_workflow ").or_else(|| name.strip_prefix("invoke_agent ")).unwrap_or(name);
+    let name =
+        [".kickoff", ".workflow", ".agent"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
     meaningful(name)
 }

@@ -61,7 +61,7 @@ pub(crate) enum Command {
     /// Read-only SQL over all tables; a prompt without arguments.
     Sql(commands::sql::Sql),
     /// The planning worksheet, without telemetry.
-    Size(commands::size::Size),
+    Size(Box<commands::size::Size>),
     /// Quota requests and reservations for what the calendar brings.
     Plan(commands::plan::Plan),
     /// Verifies a lake: runs every check of sql/checks.

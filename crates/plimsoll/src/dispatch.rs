@@ -11,7 +11,11 @@ use crate::{
 
 /// Runs the subcommand that the command line names.
 pub(crate) async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
-    let settings = Settings::read(&cli.shared)?;
+    let mut settings = Settings::read(&cli.shared)?;
+    if let Command::Serve(serve) = &cli.command {
+        // Before telemetry starts, which must know the addresses that are its own.
+        serve.override_settings(&mut settings);
+    }
     let own = telemetry::start(&settings)?;
     let format = cli.shared.format;
     let done = match cli.command {

@@ -97,10 +97,6 @@ fn json(out: &mut impl Write, batches: &[RecordBatch]) -> Result<(), Failure> {
     let mut writer = WriterBuilder::new().with_explicit_nulls(true).build::<_, JsonArray>(&mut *out);
     let refs: Vec<&RecordBatch> = batches.iter().collect();
     writer.write_batches(&refs).and_then(|()| writer.finish()).map_err(Failure::from)?;
-    if batches.iter().all(|batch| batch.num_rows() == 0) {
-        // The writer says nothing at all for no rows.
-        write!(out, "[]")?;
-    }
     Ok(writeln!(out)?)
 }
 

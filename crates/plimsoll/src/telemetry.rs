@@ -4,6 +4,8 @@
 //! when `OTEL_EXPORTER_OTLP_ENDPOINT` is set. They never go into this very process, which would feed on
 //! itself, unless `PLIMSOLL_SELF_TELEMETRY=1` asks for that.
 
+use std::io::IsTerminal as _;
+
 use opentelemetry::{KeyValue, trace::TracerProvider as _};
 use opentelemetry_otlp::{MetricExporter, SpanExporter};
 use opentelemetry_sdk::{Resource, metrics::SdkMeterProvider, trace::SdkTracerProvider};
@@ -14,6 +16,8 @@ use crate::{failure::Failure, settings::Settings};
 
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 const INTO_ITSELF: &str = "PLIMSOLL_SELF_TELEMETRY";
+/// What is traced: our own steps.
+const TRACED: &str = "off,plimsoll=info";
 /// What is logged where `PLIMSOLL_LOG` says nothing.
 const DEFAULT_LOG: &str = "warn,plimsoll=info,buoyant_kernel=off,delta_kernel=off";
 
@@ -50,13 +54,16 @@ pub(crate) fn start(settings: &Settings) -> Result<Own, Failure> {
     let meters = meters.build();
     opentelemetry::global::set_meter_provider(meters.clone());
 
-    let filter = || EnvFilter::try_from_env("PLIMSOLL_LOG").unwrap_or_else(|_| EnvFilter::new(DEFAULT_LOG));
+    let logged = EnvFilter::try_from_env("PLIMSOLL_LOG").unwrap_or_else(|_| EnvFilter::new(DEFAULT_LOG));
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
-        .with_filter(filter());
+        .with_filter(logged);
+    // What is traced does not depend on what is logged, and is ours alone.
     let exported = tracers.as_ref().map(|provider| {
-        tracing_opentelemetry::layer().with_tracer(provider.tracer("plimsoll")).with_filter(filter())
+        let tracer = provider.tracer("plimsoll");
+        tracing_opentelemetry::layer().with_tracer(tracer).with_filter(EnvFilter::new(TRACED))
     });
     // A second start in one process (tests) keeps the first one's.
     let _already = tracing_subscriber::registry().with(lines).with(exported).try_init();
@@ -87,6 +94,11 @@ impl Own {
     pub(crate) fn scrape(&self) -> impl Fn() -> String + Send + Sync + 'static {
         let registry = self.registry.clone();
         move || TextEncoder::new().encode_to_string(&registry.gather()).unwrap_or_default()
+    }
+
+    /// Sends the metrics as they stand; what they are read from may end before the exporters do.
+    pub(crate) fn send_now(&self) {
+        let _sent = tokio::task::block_in_place(|| self.meters.force_flush());
     }
 
     /// Sends what waits and ends the exporters.

@@ -30,6 +30,7 @@ use crate::{
 ///
 /// # Errors
 /// A query that fails.
+#[tracing::instrument(skip_all)]
 pub async fn measure(
     reader: &Reader,
     factory: &SessionFactory,

@@ -56,6 +56,7 @@ pub enum Remake {
 ///
 /// # Errors
 /// SQL or a table that fails, or [`ProfileError::Overtaken`] where another round finished meanwhile.
+#[tracing::instrument(name = "round of jobs", skip_all)]
 pub async fn run_round(
     lake: &Lake,
     factory: &SessionFactory,

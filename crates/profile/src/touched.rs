@@ -242,14 +242,13 @@ impl Windows {
     }
 
     fn rows(&self) -> Result<RecordBatch, ProfileError> {
-        let at = |of: fn((&(&'static str, i64), &(i64, i32))) -> i64| -> ArrayRef {
-            let array: TimestampMicrosecondArray = self.0.iter().map(|row| Some(of(row))).collect();
-            Arc::new(array.with_timezone("UTC"))
+        let at = |micros: Vec<i64>| -> ArrayRef {
+            Arc::new(TimestampMicrosecondArray::from(micros).with_timezone("UTC"))
         };
         let columns: Vec<ArrayRef> = vec![
             Arc::new(self.0.keys().map(|(grain, _)| Some(*grain)).collect::<StringArray>()),
-            at(|((_, from), _)| *from),
-            at(|(_, (to, _))| *to),
+            at(self.0.keys().map(|(_, from)| *from).collect()),
+            at(self.0.values().map(|(to, _)| *to).collect()),
             Arc::new(self.0.values().map(|(_, day)| Some(*day)).collect::<Date32Array>()),
         ];
         let schema = Schema::new(vec![

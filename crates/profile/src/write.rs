@@ -42,6 +42,7 @@ pub(crate) struct Writer<'a> {
 
 impl Writer<'_> {
     /// Writes the job's rows and commits them in place of the touched ones, or of all.
+    #[tracing::instrument(name = "job", skip_all, fields(file = %self.job.file))]
     pub(crate) async fn replace(&self, frame: DataFrame, all: bool) -> Result<Written, ProfileError> {
         let base = self.table.snapshot().await?;
         let (mut add, rows) = self.write(frame).await?;
@@ -131,6 +132,7 @@ pub(crate) struct Assembled {
 
 impl Assembled {
     /// Runs the job into files and registers them under the name that it makes.
+    #[tracing::instrument(name = "job", skip_all, fields(file = %job.file))]
     pub(crate) async fn keep(reader: &Reader, job: &Job, frame: DataFrame) -> Result<Self, ProfileError> {
         let failed = || ProfileError::query(format!("jobs/{}", job.file));
         let folder = tempfile::tempdir().map_err(|e| failed()(e.into()))?;

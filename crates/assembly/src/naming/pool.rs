@@ -17,23 +17,17 @@ use std::borrow::Cow;
 #[must_use]
 pub fn default_pool(provider: &str, model: &str, region: Option<&str>) -> Option<String> {
     let (product, scope) = match provider {
-        "anthropic" | "openai" | "gcp.gemini" | "x_ai" | "mistral_ai" | "cohere" | "groq"
-        | "deepseek" | "perplexity" | "moonshot_ai" => ("direct", "global"),
+        "anthropic" | "openai" | "gcp.gemini" | "x_ai" | "mistral_ai" | "cohere" | "groq" | "deepseek"
+        | "perplexity" | "moonshot_ai" => ("direct", "global"),
         "aws.bedrock" => ("runtime", inference_scope(model)),
         "azure.ai.openai" | "azure.ai.inference" => ("standard", "global"),
-        "gcp.vertex_ai" => (
-            "paygo",
-            if region.is_none_or(|region| region == "global") {
-                "global"
-            } else {
-                "regional"
-            },
-        ),
+        "gcp.vertex_ai" => {
+            ("paygo", if region.is_none_or(|region| region == "global") { "global" } else { "regional" })
+        }
         _ => return None,
     };
     let model = normal_model(model);
-    (!model.is_empty() && model != "unknown")
-        .then(|| format!("{provider}/{product}/{scope}/{model}"))
+    (!model.is_empty() && model != "unknown").then(|| format!("{provider}/{product}/{scope}/{model}"))
 }
 
 /// Scope of a Bedrock model id, by its inference profile's prefix.
@@ -79,9 +73,7 @@ pub fn normal_model(model: &str) -> Cow<'_, str> {
     {
         name = rest;
     }
-    let vendor = name
-        .split_once('.')
-        .filter(|(prefix, _)| VENDORS.contains(prefix));
+    let vendor = name.split_once('.').filter(|(prefix, _)| VENDORS.contains(prefix));
     if let Some((_, rest)) = vendor {
         name = rest;
     }
@@ -90,11 +82,7 @@ pub fn normal_model(model: &str) -> Cow<'_, str> {
     name = name.strip_suffix("-latest").unwrap_or(name);
     name = without_date(name);
     let name = with_dots(name);
-    if name.bytes().any(|b| b.is_ascii_uppercase()) {
-        Cow::Owned(name.to_ascii_lowercase())
-    } else {
-        name
-    }
+    if name.bytes().any(|b| b.is_ascii_uppercase()) { Cow::Owned(name.to_ascii_lowercase()) } else { name }
 }
 
 fn last_part(model: &str) -> &str {
@@ -108,11 +96,7 @@ fn without_revision(name: &str, from_vendor: bool) -> &str {
     };
     let digits = revision.bytes().take_while(u8::is_ascii_digit).count();
     let rest = &revision[digits..];
-    if digits > 0 && (rest.starts_with(':') || (rest.is_empty() && from_vendor)) {
-        stem
-    } else {
-        name
-    }
+    if digits > 0 && (rest.starts_with(':') || (rest.is_empty() && from_vendor)) { stem } else { name }
 }
 
 /// Without a snapshot's date at the end.
@@ -140,20 +124,12 @@ fn without_date(name: &str) -> &str {
 
 /// Joins two neighbouring short numbers by a dot.
 fn with_dots(name: &str) -> Cow<'_, str> {
-    let short =
-        |part: &str| matches!(part.len(), 1 | 2) && part.bytes().all(|b| b.is_ascii_digit());
+    let short = |part: &str| matches!(part.len(), 1 | 2) && part.bytes().all(|b| b.is_ascii_digit());
     let parts: Vec<&str> = name.split('-').collect();
-    let Some(major) = parts
-        .windows(2)
-        .position(|pair| short(pair[0]) && short(pair[1]))
-    else {
+    let Some(major) = parts.windows(2).position(|pair| short(pair[0]) && short(pair[1])) else {
         return Cow::Borrowed(name);
     };
-    let at = parts[..=major]
-        .iter()
-        .map(|part| part.len() + 1)
-        .sum::<usize>()
-        - 1;
+    let at = parts[..=major].iter().map(|part| part.len() + 1).sum::<usize>() - 1;
     Cow::Owned(format!("{}.{}", &name[..at], &name[at + 1..]))
 }
 
@@ -168,10 +144,7 @@ mod tests {
             ("claude-sonnet-4-5", "claude-sonnet-4.5"),
             ("claude-sonnet-4-5-20250929", "claude-sonnet-4.5"),
             ("claude-sonnet-4-5@20250929", "claude-sonnet-4.5"),
-            (
-                "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
-                "claude-sonnet-4.5",
-            ),
+            ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4.5"),
             ("global.anthropic.claude-opus-4-6-v1", "claude-opus-4.6"),
             (
                 "arn:aws:bedrock:us-east-1:1:inference-profile/eu.anthropic.claude-3-5-sonnet-20240620-v1:0:200k",
@@ -200,12 +173,8 @@ mod tests {
     /// Each provider's product and scope.
     #[test]
     fn default_pools() {
-        let pool =
-            |provider, model, region| default_pool(provider, model, region).unwrap_or_default();
-        assert_eq!(
-            pool("openai", "gpt-5.2", None),
-            "openai/direct/global/gpt-5.2"
-        );
+        let pool = |provider, model, region| default_pool(provider, model, region).unwrap_or_default();
+        assert_eq!(pool("openai", "gpt-5.2", None), "openai/direct/global/gpt-5.2");
         let bedrock = |model| pool("aws.bedrock", model, Some("us-east-1"));
         assert_eq!(
             bedrock("us.anthropic.claude-sonnet-4-5-20250929-v1:0"),
@@ -219,10 +188,7 @@ mod tests {
             bedrock("anthropic.claude-3-haiku-20240307-v1:0"),
             "aws.bedrock/runtime/regional/claude-3-haiku"
         );
-        assert_eq!(
-            pool("azure.ai.openai", "gpt-5.2", None),
-            "azure.ai.openai/standard/global/gpt-5.2"
-        );
+        assert_eq!(pool("azure.ai.openai", "gpt-5.2", None), "azure.ai.openai/standard/global/gpt-5.2");
         assert_eq!(
             pool("gcp.vertex_ai", "gemini-2.5-pro", Some("europe-west4")),
             "gcp.vertex_ai/paygo/regional/gemini-2.5-pro"

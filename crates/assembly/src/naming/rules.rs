@@ -155,10 +155,7 @@ impl Naming {
         let deployment = rules.deployment.iter().enumerate().map(|(i, rule)| {
             let parts: Vec<&str> = rule.pool.split('/').collect();
             if parts.len() != 4 || parts.iter().any(|part| part.is_empty()) {
-                return Err(NamingError::Pool {
-                    number: i + 1,
-                    pool: rule.pool.clone(),
-                });
+                return Err(NamingError::Pool { number: i + 1, pool: rule.pool.clone() });
             }
             Compiled::new("deployment", i + 1, &rule.matches, &rule.pool)
         });
@@ -172,9 +169,7 @@ impl Naming {
     /// Workflow by the rules, else as measured.
     #[must_use]
     pub fn workflow<'a>(&'a self, names: &Names<'a>) -> Option<Cow<'a, str>> {
-        self.workflow_by_rule(names)
-            .or(names.workflow)
-            .map(Cow::Borrowed)
+        self.workflow_by_rule(names).or(names.workflow).map(Cow::Borrowed)
     }
 
     /// Workflow by the rules alone; it sets [`Span::workflow_by_rule`](crate::Span::workflow_by_rule).
@@ -186,9 +181,7 @@ impl Naming {
     /// Account by the rules, else as measured.
     #[must_use]
     pub fn account<'a>(&'a self, names: &Names<'a>) -> Option<Cow<'a, str>> {
-        first(&self.account, names)
-            .or(names.account)
-            .map(Cow::Borrowed)
+        first(&self.account, names).or(names.account).map(Cow::Borrowed)
     }
 
     /// Pool key by the rules, else the [`default_pool`] of the model asked for (or that answered).
@@ -196,12 +189,8 @@ impl Naming {
     pub fn pool<'a>(&'a self, names: &Names<'a>) -> Option<Cow<'a, str>> {
         match first(&self.deployment, names) {
             Some(pool) => Some(Cow::Borrowed(pool)),
-            None => default_pool(
-                names.provider?,
-                names.model.or(names.response_model)?,
-                names.region,
-            )
-            .map(Cow::Owned),
+            None => default_pool(names.provider?, names.model.or(names.response_model)?, names.region)
+                .map(Cow::Owned),
         }
     }
 
@@ -209,18 +198,10 @@ impl Naming {
     /// need not read any.
     #[must_use]
     pub fn attributes_needed(&self) -> BTreeSet<String> {
-        let rules = [&self.workflow, &self.account, &self.deployment]
-            .into_iter()
-            .flatten();
+        let rules = [&self.workflow, &self.account, &self.deployment].into_iter().flatten();
         let keys = rules.flat_map(|rule| &rule.conditions).map(|(key, _)| key);
-        keys.filter_map(|key| {
-            if let Key::Attribute(name) = key {
-                Some(name.clone())
-            } else {
-                None
-            }
-        })
-        .collect()
+        keys.filter_map(|key| if let Key::Attribute(name) = key { Some(name.clone()) } else { None })
+            .collect()
     }
 }
 
@@ -282,12 +263,7 @@ struct Compiled {
 }
 
 impl Compiled {
-    fn new(
-        table: &'static str,
-        number: usize,
-        matches: &Match,
-        gives: &str,
-    ) -> Result<Self, NamingError> {
+    fn new(table: &'static str, number: usize, matches: &Match, gives: &str) -> Result<Self, NamingError> {
         if matches.is_empty() {
             return Err(NamingError::Empty { table, number });
         }
@@ -301,38 +277,31 @@ impl Compiled {
                 if !glob.contains(['*', '?', '[', '{', '\\']) {
                     return Ok(Pattern::Text(glob.clone()));
                 }
-                Glob::new(glob)
-                    .map(|glob| Pattern::Glob(glob.compile_matcher()))
-                    .map_err(|error| NamingError::Glob {
+                Glob::new(glob).map(|glob| Pattern::Glob(glob.compile_matcher())).map_err(|error| {
+                    NamingError::Glob {
                         table,
                         number,
                         key: key.clone(),
                         glob: glob.clone(),
                         why: error.kind().to_string(),
-                    })
+                    }
+                })
             });
             conditions.push((Key::new(key), patterns.collect::<Result<_, _>>()?));
         }
-        Ok(Self {
-            conditions,
-            gives: gives.to_owned(),
-        })
+        Ok(Self { conditions, gives: gives.to_owned() })
     }
 
     fn matches(&self, names: &Names<'_>) -> bool {
         self.conditions.iter().all(|(key, patterns)| {
-            key.find(names)
-                .is_some_and(|value| patterns.iter().any(|pattern| pattern.matches(value)))
+            key.find(names).is_some_and(|value| patterns.iter().any(|pattern| pattern.matches(value)))
         })
     }
 }
 
 /// What the first rule that matches gives.
 fn first<'a>(rules: &'a [Compiled], names: &Names<'_>) -> Option<&'a str> {
-    rules
-        .iter()
-        .find(|rule| rule.matches(names))
-        .map(|rule| rule.gives.as_str())
+    rules.iter().find(|rule| rule.matches(names)).map(|rule| rule.gives.as_str())
 }
 
 #[cfg(test)]
@@ -362,22 +331,12 @@ mod tests {
     #[test]
     fn first_match_names() -> Result<(), Box<dyn std::error::Error>> {
         let naming = naming()?;
-        let mut names = Names {
-            service: Some("finance-agents"),
-            name: Some("invoice-7/x"),
-            ..Names::default()
-        };
-        assert_eq!(
-            naming.workflow(&names).as_deref(),
-            Some("invoice-reconciliation")
-        );
+        let mut names =
+            Names { service: Some("finance-agents"), name: Some("invoice-7/x"), ..Names::default() };
+        assert_eq!(naming.workflow(&names).as_deref(), Some("invoice-reconciliation"));
         names.name = Some("other");
         assert_eq!(naming.workflow(&names).as_deref(), Some("finance"));
-        names = Names {
-            service: Some("ledger-22"),
-            workflow: Some("measured"),
-            ..Names::default()
-        };
+        names = Names { service: Some("ledger-22"), workflow: Some("measured"), ..Names::default() };
         assert_eq!(naming.workflow(&names).as_deref(), Some("measured"));
         assert_eq!(naming.workflow_by_rule(&names), None);
         Ok(())
@@ -387,26 +346,11 @@ mod tests {
     #[test]
     fn attributes_are_looked_up() -> Result<(), Box<dyn std::error::Error>> {
         let naming = naming()?;
-        assert_eq!(
-            naming.attributes_needed(),
-            BTreeSet::from(["deployment.environment.name".to_owned()])
-        );
+        assert_eq!(naming.attributes_needed(), BTreeSet::from(["deployment.environment.name".to_owned()]));
         let look_up = |name: &str| (name == "deployment.environment.name").then_some("prod");
-        let names = Names {
-            attribute: Some(&look_up),
-            account: Some("42"),
-            ..Names::default()
-        };
+        let names = Names { attribute: Some(&look_up), account: Some("42"), ..Names::default() };
         assert_eq!(naming.account(&names).as_deref(), Some("prod"));
-        assert_eq!(
-            naming
-                .account(&Names {
-                    attribute: None,
-                    ..names
-                })
-                .as_deref(),
-            Some("42")
-        );
+        assert_eq!(naming.account(&Names { attribute: None, ..names }).as_deref(), Some("42"));
         Ok(())
     }
 
@@ -414,11 +358,8 @@ mod tests {
     #[test]
     fn pools() -> Result<(), Box<dyn std::error::Error>> {
         let naming = naming()?;
-        let names = |provider, model| Names {
-            provider: Some(provider),
-            model: Some(model),
-            ..Names::default()
-        };
+        let names =
+            |provider, model| Names { provider: Some(provider), model: Some(model), ..Names::default() };
         let pool = |provider, model| naming.pool(&names(provider, model)).map(Cow::into_owned);
         assert_eq!(
             pool("azure.ai.openai", "gpt52-finance").as_deref(),
@@ -428,13 +369,7 @@ mod tests {
             pool("anthropic", "claude-sonnet-4-5-20250929").as_deref(),
             Some("anthropic/direct/global/claude-sonnet-4.5")
         );
-        assert_eq!(
-            naming.pool(&Names {
-                provider: Some("anthropic"),
-                ..Names::default()
-            }),
-            None
-        );
+        assert_eq!(naming.pool(&Names { provider: Some("anthropic"), ..Names::default() }), None);
         Ok(())
     }
 
@@ -442,21 +377,12 @@ mod tests {
     #[test]
     fn mistakes_are_named() -> Result<(), Box<dyn std::error::Error>> {
         let broken = |text: &str| -> Result<String, Box<dyn std::error::Error>> {
-            Ok(Naming::new(&toml::from_str(text)?)
-                .err()
-                .map(|error| error.to_string())
-                .unwrap_or_default())
+            Ok(Naming::new(&toml::from_str(text)?).err().map(|error| error.to_string()).unwrap_or_default())
         };
         let glob = broken("[[account]]\nname = \"a\"\nmatch = { service = \"[\" }")?;
-        assert!(
-            glob.starts_with("[[account]] number 1: match.service = \"[\""),
-            "{glob}"
-        );
+        assert!(glob.starts_with("[[account]] number 1: match.service = \"[\""), "{glob}");
         let pool = broken("[[deployment]]\npool = \"x\"\nmatch = { model = \"m\" }")?;
-        assert_eq!(
-            pool,
-            "[[deployment]] number 1: pool \"x\" must be provider/product/scope/model"
-        );
+        assert_eq!(pool, "[[deployment]] number 1: pool \"x\" must be provider/product/scope/model");
         assert!(broken("[[workflow]]\nname = \"a\"\nmatch = {}")?.contains("match is empty"));
         assert!(toml::from_str::<Rules>("[[workflow]]\nnam = \"a\"\nmatch = {}").is_err());
         Ok(())

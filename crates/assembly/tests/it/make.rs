@@ -6,13 +6,7 @@ use plimsoll_assembly::{Kind, Span, Status, Tokens};
 pub(crate) const T0: i64 = 1_793_577_600_000_000_000;
 
 /// A span of the trace `t`; `parent` is empty for a root.
-pub(crate) fn span<'a>(
-    span_id: &'a str,
-    parent: &'a str,
-    kind: Kind,
-    from_ms: i64,
-    to_ms: i64,
-) -> Span<'a> {
+pub(crate) fn span<'a>(span_id: &'a str, parent: &'a str, kind: Kind, from_ms: i64, to_ms: i64) -> Span<'a> {
     Span {
         trace_id: "t",
         span_id,
@@ -38,23 +32,12 @@ pub(crate) fn chat<'a>(
     input: i64,
     output: i64,
 ) -> Span<'a> {
-    Span {
-        tokens: tokens(input, output),
-        ..silent_chat(span_id, parent, from_ms, to_ms)
-    }
+    Span { tokens: tokens(input, output), ..silent_chat(span_id, parent, from_ms, to_ms) }
 }
 
 /// A generation call that tells no counts.
-pub(crate) fn silent_chat<'a>(
-    span_id: &'a str,
-    parent: &'a str,
-    from_ms: i64,
-    to_ms: i64,
-) -> Span<'a> {
-    Span {
-        model: Some("gpt-4.1"),
-        ..span(span_id, parent, Kind::ModelCall, from_ms, to_ms)
-    }
+pub(crate) fn silent_chat<'a>(span_id: &'a str, parent: &'a str, from_ms: i64, to_ms: i64) -> Span<'a> {
+    Span { model: Some("gpt-4.1"), ..span(span_id, parent, Kind::ModelCall, from_ms, to_ms) }
 }
 
 /// A generation call that the provider refused with a status.
@@ -80,10 +63,7 @@ pub(crate) fn tool<'a>(
     to_ms: i64,
     name: &'a str,
 ) -> Span<'a> {
-    Span {
-        tool: Some(name),
-        ..span(span_id, parent, Kind::ToolCall, from_ms, to_ms)
-    }
+    Span { tool: Some(name), ..span(span_id, parent, Kind::ToolCall, from_ms, to_ms) }
 }
 
 /// Counts without anything cached.

@@ -9,9 +9,7 @@ use proptest::sample::{Index, select, subsequence};
 
 use crate::make::{T0, chat, span};
 
-const IDS: [&str; 14] = [
-    "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n",
-];
+const IDS: [&str; 14] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n"];
 const KINDS: [Kind; 7] = [
     Kind::ModelCall,
     Kind::ModelCall,
@@ -24,28 +22,17 @@ const KINDS: [Kind; 7] = [
 
 /// A span of any kind, anywhere, that says anything.
 fn any_span() -> impl Strategy<Value = Span<'static>> {
-    let place = (
-        select(&IDS[..]),
-        prop::option::of(select(&IDS[..])),
-        select(&KINDS[..]),
-        0_i64..40,
-        0_i64..30,
-    );
-    let ended = (
-        prop::bool::weighted(0.9),
-        select(vec![Status::Ok, Status::Error, Status::Unset]),
-    );
+    let place =
+        (select(&IDS[..]), prop::option::of(select(&IDS[..])), select(&KINDS[..]), 0_i64..40, 0_i64..30);
+    let ended = (prop::bool::weighted(0.9), select(vec![Status::Ok, Status::Error, Status::Unset]));
     let answer = (
         prop::option::of(select(vec![200, 429, 500, 400])),
         prop::option::of(select(vec!["app", "langchain", "openai"])),
         prop::option::weighted(0.3, select(vec!["r1", "r2"])),
         prop::option::of(select(vec!["gpt-4.1", "gpt-4.1-2025-04-14", "claude"])),
     );
-    let counts = (
-        prop::option::of(0_i64..1_000),
-        prop::option::of(0_i64..100),
-        prop::option::weighted(0.2, 1..4),
-    );
+    let counts =
+        (prop::option::of(0_i64..1_000), prop::option::of(0_i64..100), prop::option::weighted(0.2, 1..4));
     (place, ended, answer, counts).prop_map(|(place, ended, answer, counts)| {
         let (span_id, parent_span_id, kind, start, length) = place;
         Span {
@@ -56,11 +43,7 @@ fn any_span() -> impl Strategy<Value = Span<'static>> {
             scope: answer.1,
             response_id: answer.2,
             model: answer.3,
-            tokens: Tokens {
-                input_tokens: counts.0,
-                output_tokens: counts.1,
-                ..Tokens::default()
-            },
+            tokens: Tokens { input_tokens: counts.0, output_tokens: counts.1, ..Tokens::default() },
             attempt: counts.2,
             received_at: start,
             ..span(span_id, "", kind, start, start + length)
@@ -121,36 +104,14 @@ fn hostile_shapes() {
     };
     let root = || span(&ids[0], "", Kind::Agent, 0, 40_000);
 
-    let wide = assemble(
-        "r",
-        std::iter::once(root())
-            .chain((1..=10_000).map(|i| child(i, 0)))
-            .collect(),
-    );
+    let wide = assemble("r", std::iter::once(root()).chain((1..=10_000).map(|i| child(i, 0))).collect());
     assert_eq!(wide.run.model_calls, Some(10_000));
     assert_eq!(wide.run.max_parallel_model_calls, Some(10_000));
 
-    let deep = assemble(
-        "r",
-        std::iter::once(root())
-            .chain((1..=5_000).map(|i| child(i, i - 1)))
-            .collect(),
-    );
-    assert_eq!(
-        (deep.run.model_calls, deep.run.tokens.input_tokens),
-        (Some(1), Some(1))
-    );
-    let deep_tools = (1..=5_000).map(|i| Span {
-        kind: Kind::ToolCall,
-        tool: Some("t"),
-        ..child(i, i - 1)
-    });
-    assert_eq!(
-        assemble("r", std::iter::once(root()).chain(deep_tools).collect())
-            .run
-            .tool_calls,
-        Some(1)
-    );
+    let deep = assemble("r", std::iter::once(root()).chain((1..=5_000).map(|i| child(i, i - 1))).collect());
+    assert_eq!((deep.run.model_calls, deep.run.tokens.input_tokens), (Some(1), Some(1)));
+    let deep_tools = (1..=5_000).map(|i| Span { kind: Kind::ToolCall, tool: Some("t"), ..child(i, i - 1) });
+    assert_eq!(assemble("r", std::iter::once(root()).chain(deep_tools).collect()).run.tool_calls, Some(1));
 
     let failing = (1..=10_000).map(|i| Span {
         status: Status::Error,
@@ -160,33 +121,17 @@ fn hostile_shapes() {
         ..child(i, 0)
     });
     let stormy = assemble("r", std::iter::once(root()).chain(failing).collect());
-    assert_eq!(
-        (stormy.run.model_calls, stormy.run.throttled_attempts),
-        (Some(1), Some(10_000))
-    );
+    assert_eq!((stormy.run.model_calls, stormy.run.throttled_attempts), (Some(1), Some(10_000)));
 
-    let ring = assemble(
-        "r",
-        (0..10_000).map(|i| child(i, (i + 1) % 10_000)).collect(),
-    );
+    let ring = assemble("r", (0..10_000).map(|i| child(i, (i + 1) % 10_000)).collect());
     assert!(ring.run.quality.contains(&quality::PARENT_CYCLE) && !ring.run.complete);
     let narcissus = assemble("r", vec![child(1, 1)]);
     assert_eq!(
-        (
-            narcissus.run.model_calls,
-            narcissus.run.quality.contains(&quality::PARENT_CYCLE)
-        ),
+        (narcissus.run.model_calls, narcissus.run.quality.contains(&quality::PARENT_CYCLE)),
         (Some(1), true)
     );
 
-    let reused = (1..=10_000).map(|i| Span {
-        span_id: "x",
-        ..child(i, 0)
-    });
+    let reused = (1..=10_000).map(|i| Span { span_id: "x", ..child(i, 0) });
     assert_eq!(assemble("r", reused.collect()).run.spans, 10_000);
-    assert!(
-        began.elapsed().as_secs() < 20,
-        "hostile shapes took {:?}",
-        began.elapsed()
-    );
+    assert!(began.elapsed().as_secs() < 20, "hostile shapes took {:?}", began.elapsed());
 }

@@ -60,9 +60,18 @@ impl Ingest {
                 .map_err(Failure::input)?;
             progress.finish();
             tell(&file.display().to_string(), &report, format)?;
+            if nothing_read(&report) {
+                return Err(Failure::input(format!("{}: nothing in it could be read", file.display())));
+            }
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Whether a file gave nothing but faults.
+fn nothing_read(report: &FileReport) -> bool {
+    let read = report.spans + report.quarantined + report.rejected;
+    report.lines_bad > 0 && read == 0 && !report.already_ingested
 }
 
 fn tell(file: &str, report: &FileReport, format: Format) -> Result<(), Failure> {

@@ -89,6 +89,7 @@ impl Made {
 }
 
 /// Measures, plans and renders.
+#[tracing::instrument(name = "plan", skip_all)]
 pub(super) async fn make_plan(
     settings: &Settings,
     spec_file: &Path,

@@ -35,11 +35,15 @@ pub(crate) struct Serve {
 }
 
 impl Serve {
-    pub(crate) async fn run(&self, mut settings: Settings, own: &Own) -> Result<ExitCode, Failure> {
+    /// Lays what the command line and the environment say over the settings.
+    pub(crate) fn override_settings(&self, settings: &mut Settings) {
         settings.otlp.grpc = self.otlp_grpc.unwrap_or(settings.otlp.grpc);
         settings.otlp.http = self.otlp_http.unwrap_or(settings.otlp.http);
         settings.web.listen = self.web.unwrap_or(settings.web.listen);
         settings.otlp.allow_remote |= self.allow_remote;
+    }
+
+    pub(crate) async fn run(&self, settings: Settings, own: &Own) -> Result<ExitCode, Failure> {
         if !settings.web.listen.ip().is_loopback() && !settings.otlp.allow_remote {
             return Err(Failure::input(format!(
                 "{} is reachable by others and there is neither TLS nor a token yet: listen on 127.0.0.1, or say \
@@ -75,6 +79,7 @@ impl Serve {
         let _late = tokio::time::timeout_at(deadline, jobs).await;
         let _closed = tokio::time::timeout_at(deadline, pages).await;
         drop(status);
+        own.send_now();
         let Some(ingest) = Arc::into_inner(ingest) else {
             return Err(Failure::internal(
                 "a task still holds the receivers: what was acknowledged stays in the journal",

@@ -1,0 +1,35 @@
+//! What can go wrong with ingest as a whole; what goes wrong with one request is its sender's answer.
+
+use std::net::SocketAddr;
+
+use crate::journal::JournalError;
+
+/// Ingest could not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IngestError {
+    /// The journal can't be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The lake can't be used.
+    #[error(transparent)]
+    Lake(#[from] plimsoll_lake::Error),
+    /// An address that other machines can reach, where that was not allowed.
+    #[error(
+        "{0} can be reached from other machines and asks nobody who they are: listen on 127.0.0.1, or say otlp.allow_remote = true (--allow-remote) where the network itself keeps others out"
+    )]
+    NotLoopback(SocketAddr),
+    /// The port is taken, or the address is not this machine's.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// A flush that did not reach the lake. Its spans stay in the journal and are tried again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the lake took nothing: {0}; what was acknowledged stays in the journal")]
+pub struct FlushError(pub(crate) String);

@@ -1,0 +1,30 @@
+//! Spans into the lake: from the wire ([`Ingest`]) and from files ([`ingest_file`]).
+//!
+//! A request is decoded, journaled and acknowledged; the flusher brings what is durable into the
+//! lake. Decoding is `otlp`'s, tables are `lake`'s; when jobs run is `serve`'s, which is told of each
+//! flush.
+//!
+//! Invariants: what was acknowledged is in the lake or in the journal, once; memory is bounded; no
+//! request, file or disk can stop the process.
+
+mod accept;
+mod budget;
+mod config;
+mod counts;
+mod error;
+pub mod file;
+mod flush;
+mod inflate;
+mod ingest;
+pub mod journal;
+mod receive;
+mod signal;
+mod tables;
+
+pub use config::{FlushOptions, IngestConfig, Limits};
+pub use counts::Counts;
+pub use error::{FlushError, IngestError};
+pub use file::{FileError, FileInput, FileOptions, FileReport, ingest_file};
+pub use flush::Flushed;
+pub use inflate::Coding;
+pub use ingest::{Ingest, Shutdown};

@@ -1,0 +1,11 @@
+//! Ingest from outside: what the protocol says, what a crash leaves, what a file gives.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
+
+mod disk;
+mod files;
+mod grpc;
+mod http;
+mod journal;
+mod pipeline;
+mod support;
