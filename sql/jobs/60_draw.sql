@@ -19,13 +19,13 @@ WITH seconds AS (
     AND CAST(start_time AS DATE) IN (SELECT start_day FROM touched_days)
   GROUP BY account, region, pool, CAST(start_time AS BIGINT) / 1000000
 ), buckets AS (
-  SELECT account, region, pool, w.window_s, second / w.window_s * w.window_s AS bucket,
+  SELECT account, region, pool, window_s, second / window_s * window_s AS bucket,
     sum(requests) AS requests, sum(throttled) AS throttled,
     sum(input_tokens) AS input_tokens, sum(input_uncached) AS input_uncached,
     sum(cache_read) AS cache_read, sum(cache_write) AS cache_write,
     sum(output_tokens) AS output_tokens
-  FROM seconds CROSS JOIN (VALUES (1), (10), (60), (300)) AS w (window_s)
-  GROUP BY account, region, pool, w.window_s, second / w.window_s * w.window_s
+  FROM (SELECT *, unnest([1, 10, 60, 300]) AS window_s FROM seconds)
+  GROUP BY account, region, pool, window_s, second / window_s * window_s
 ), measured AS (
   SELECT account, region, pool, window_s, bucket, unnest([
     named_struct('measure', 'requests', 'amount', requests),

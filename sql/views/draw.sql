@@ -7,7 +7,8 @@ UNION ALL
 SELECT account, region, pool, window_s, utc_second(second / window_s * window_s) AS bucket, measure,
   sum(amount) AS amount
 FROM (
-  SELECT account, region, pool, second, m['measure'] AS measure, sum(m['amount']) AS amount
+  SELECT account, region, pool, second, m['measure'] AS measure, sum(m['amount']) AS amount,
+    unnest([1, 10, 60, 300]) AS window_s
   FROM (
     SELECT account, region, pool, CAST(start_time AS BIGINT) / 1000000 AS second,
       unnest(meter(pool, start_time, throttled, billed, input_tokens, input_uncached, cache_read, cache_write, output_tokens,
@@ -16,5 +17,5 @@ FROM (
   )
   WHERE m['amount'] > 0
   GROUP BY account, region, pool, second, m['measure']
-) CROSS JOIN (VALUES (1), (10), (60), (300)) AS w (window_s)
+)
 GROUP BY account, region, pool, window_s, second / window_s * window_s, measure
