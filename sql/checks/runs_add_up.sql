@@ -11,5 +11,5 @@ JOIN (
   GROUP BY run_id
 ) c ON c.run_id = r.run_id
 WHERE r.model_calls <> c.calls
-  OR (r.input_tokens IS DISTINCT FROM CASE WHEN c.unknown = 0 THEN c.input_tokens END)
-  OR (r.output_tokens IS DISTINCT FROM CASE WHEN c.unknown_output = 0 THEN c.output_tokens END)
+  OR (r.input_tokens IS DISTINCT FROM CASE WHEN c.unknown = 0 THEN coalesce(c.input_tokens, 0) END)
+  OR (r.output_tokens IS DISTINCT FROM CASE WHEN c.unknown_output = 0 THEN coalesce(c.output_tokens, 0) END)

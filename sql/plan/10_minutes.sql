@@ -1,16 +1,39 @@
 -- What each pool's attempts drew per minute, metered by the catalog, and how many were refused: the base
 -- of several figures below.
 -- keeps: minutes
-SELECT account, region, pool, utc_second(minute * 60) AS minute, m['measure'] AS measure, sum(m['amount']) AS amount
-FROM (
+WITH metered AS (
   SELECT account, region, pool, CAST(start_time AS BIGINT) / 60000000 AS minute,
-    unnest(meter(pool, start_time, throttled, billed, input_tokens, input_uncached, cache_read, cache_write,
-      output_tokens, reasoning_tokens, max_output_tokens)) AS m
+    meter(pool, start_time, throttled, billed, input_tokens, input_uncached, cache_read, cache_write,
+      output_tokens, reasoning_tokens, max_output_tokens) AS m
   FROM attempts
   WHERE pool IS NOT NULL AND start_time < $to
+), summed AS (
+  SELECT account, region, pool, minute,
+    sum(m['admission.requests']) AS admission_requests,
+    sum(m['admission.input_tokens']) AS admission_input_tokens,
+    sum(m['admission.output_tokens']) AS admission_output_tokens,
+    sum(m['admission.tokens']) AS admission_tokens,
+    sum(m['settlement.requests']) AS settlement_requests,
+    sum(m['settlement.input_tokens']) AS settlement_input_tokens,
+    sum(m['settlement.output_tokens']) AS settlement_output_tokens,
+    sum(m['settlement.tokens']) AS settlement_tokens
+  FROM metered
+  GROUP BY account, region, pool, minute
+), measured AS (
+  SELECT account, region, pool, minute, unnest([
+    named_struct('measure', 'admission.requests', 'amount', admission_requests),
+    named_struct('measure', 'admission.input_tokens', 'amount', admission_input_tokens),
+    named_struct('measure', 'admission.output_tokens', 'amount', admission_output_tokens),
+    named_struct('measure', 'admission.tokens', 'amount', admission_tokens),
+    named_struct('measure', 'settlement.requests', 'amount', settlement_requests),
+    named_struct('measure', 'settlement.input_tokens', 'amount', settlement_input_tokens),
+    named_struct('measure', 'settlement.output_tokens', 'amount', settlement_output_tokens),
+    named_struct('measure', 'settlement.tokens', 'amount', settlement_tokens)]) AS m
+  FROM summed
 )
+SELECT account, region, pool, utc_second(minute * 60) AS minute, m['measure'] AS measure, m['amount'] AS amount
+FROM measured
 WHERE m['amount'] > 0
-GROUP BY account, region, pool, minute, m['measure']
 UNION ALL
 SELECT account, region, pool, bucket AS minute, measure, amount
 FROM lake.draw

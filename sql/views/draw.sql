@@ -1,21 +1,44 @@
 -- What was drawn from each pool per 1, 10, 60 and 300 seconds: the stored measures, and what the
 -- catalog makes of them at admission and at settlement. Attempts without usage are not in the metered
 -- token sums, so those are lower bounds where coverage is below 1.
+WITH metered AS (
+  SELECT account, region, pool, CAST(start_time AS BIGINT) / 1000000 AS second,
+    meter(pool, start_time, throttled, billed, input_tokens, input_uncached, cache_read, cache_write,
+      output_tokens, reasoning_tokens, max_output_tokens) AS m
+  FROM attempts
+), seconds AS (
+  SELECT account, region, pool, second,
+    sum(m['admission.requests']) AS admission_requests,
+    sum(m['admission.input_tokens']) AS admission_input_tokens,
+    sum(m['admission.output_tokens']) AS admission_output_tokens,
+    sum(m['admission.tokens']) AS admission_tokens,
+    sum(m['settlement.requests']) AS settlement_requests,
+    sum(m['settlement.input_tokens']) AS settlement_input_tokens,
+    sum(m['settlement.output_tokens']) AS settlement_output_tokens,
+    sum(m['settlement.tokens']) AS settlement_tokens
+  FROM metered
+  GROUP BY account, region, pool, second
+), measured AS (
+  SELECT account, region, pool, second, unnest([
+    named_struct('measure', 'admission.requests', 'amount', admission_requests),
+    named_struct('measure', 'admission.input_tokens', 'amount', admission_input_tokens),
+    named_struct('measure', 'admission.output_tokens', 'amount', admission_output_tokens),
+    named_struct('measure', 'admission.tokens', 'amount', admission_tokens),
+    named_struct('measure', 'settlement.requests', 'amount', settlement_requests),
+    named_struct('measure', 'settlement.input_tokens', 'amount', settlement_input_tokens),
+    named_struct('measure', 'settlement.output_tokens', 'amount', settlement_output_tokens),
+    named_struct('measure', 'settlement.tokens', 'amount', settlement_tokens)]) AS m
+  FROM seconds
+), windowed AS (
+  SELECT account, region, pool, second, m['measure'] AS measure, m['amount'] AS amount,
+    unnest([1, 10, 60, 300]) AS window_s
+  FROM measured
+  WHERE m['amount'] > 0
+)
 SELECT account, region, pool, window_s, bucket, measure, amount
 FROM lake.draw
 UNION ALL
 SELECT account, region, pool, window_s, utc_second(second / window_s * window_s) AS bucket, measure,
   sum(amount) AS amount
-FROM (
-  SELECT account, region, pool, second, m['measure'] AS measure, sum(m['amount']) AS amount,
-    unnest([1, 10, 60, 300]) AS window_s
-  FROM (
-    SELECT account, region, pool, CAST(start_time AS BIGINT) / 1000000 AS second,
-      unnest(meter(pool, start_time, throttled, billed, input_tokens, input_uncached, cache_read, cache_write, output_tokens,
-        reasoning_tokens, max_output_tokens)) AS m
-    FROM attempts
-  )
-  WHERE m['amount'] > 0
-  GROUP BY account, region, pool, second, m['measure']
-)
+FROM windowed
 GROUP BY account, region, pool, window_s, second / window_s * window_s, measure

@@ -1,8 +1,8 @@
 //! `meter(pool, start_time, throttled, billed, input_tokens, input_uncached, cache_read, cache_write,
 //! output_tokens, reasoning_tokens, max_output_tokens)`: what one attempt draws.
 //!
-//! Gives a list of `{measure, amount}` with `admission.X` and `settlement.X` for X of requests,
-//! input_tokens, output_tokens and tokens, by the catalog's row for the pool on that day. An amount is
+//! Gives a struct of `admission.X` and `settlement.X` for X of requests, input_tokens, output_tokens and
+//! tokens, by the catalog's row for the pool on that day. An amount is
 //! null where the attempt's usage is unknown: missing is not zero. An attempt that a limit refused, or
 //! that failed without usage, draws no tokens. Where the client does not tell what a cache served, all of
 //! the input counts as uncached: an upper bound. Attempts whose pool no row knows are counted plainly.
@@ -10,11 +10,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use arrow::{
-    array::{
-        Array, ArrayRef, AsArray, BooleanArray, Int64Array, Int64Builder, ListArray, StringArray,
-        StringBuilder, StructArray,
-    },
-    buffer::OffsetBuffer,
+    array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, Int64Builder, StringArray, StructArray},
     datatypes::{DataType, Field, Fields, Int64Type, TimestampMicrosecondType},
 };
 use datafusion::{
@@ -27,7 +23,7 @@ use plimsoll_catalog::{Call, Draw, Entry, Metered, PoolKey};
 use super::time::instant;
 use crate::policy::Policy;
 
-/// Measures, in the order in which they stand in the list.
+/// Measures, in the order in which they stand in the struct.
 const MEASURES: [&str; 8] = [
     "admission.requests",
     "admission.input_tokens",
@@ -56,14 +52,7 @@ struct Meter {
 }
 
 fn fields() -> Fields {
-    Fields::from(vec![
-        Field::new("measure", DataType::Utf8, false),
-        Field::new("amount", DataType::Int64, true),
-    ])
-}
-
-fn item() -> Arc<Field> {
-    Arc::new(Field::new_list_field(DataType::Struct(fields()), true))
+    MEASURES.map(|measure| Field::new(measure, DataType::Int64, true)).into_iter().collect()
 }
 
 impl ScalarUDFImpl for Meter {
@@ -76,7 +65,7 @@ impl ScalarUDFImpl for Meter {
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(DataType::List(item()))
+        Ok(DataType::Struct(fields()))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
@@ -84,34 +73,34 @@ impl ScalarUDFImpl for Meter {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let attempts = Attempts::of(&arrays)?;
         let mut entries = HashMap::new();
-        let mut measures = StringBuilder::with_capacity(rows * MEASURES.len(), rows * 160);
-        let mut amounts = Int64Builder::with_capacity(rows * MEASURES.len());
+        let mut amounts = MEASURES.map(|_| Int64Builder::with_capacity(rows));
         for row in 0..rows {
             let entry = attempts.entry(row, &self.policy, &mut entries);
             let drawn = attempts.call(row).map(|call| metered(&call, entry));
-            for measure in MEASURES {
-                measures.append_value(measure);
-            }
             let (requests, tokens) = match &drawn {
                 Some(metered) => (metered, Some(metered)),
                 // A request is a request, whatever it used.
                 None => (&metered(&Call::default(), entry), None),
             };
-            for (stage, known) in [
+            let stages = [
                 (requests.admission, tokens.map(|m| m.admission)),
                 (requests.settlement, tokens.map(|m| m.settlement)),
-            ] {
-                amounts.append_value(whole(stage.requests));
-                amounts.append_option(known.map(|draw| whole(draw.input_tokens)));
-                amounts.append_option(known.map(|draw| whole(draw.output_tokens)));
-                amounts.append_option(known.map(|draw| whole(draw.tokens)));
+            ];
+            let drawn = stages.iter().flat_map(|(stage, known)| {
+                [
+                    Some(whole(stage.requests)),
+                    known.map(|draw| whole(draw.input_tokens)),
+                    known.map(|draw| whole(draw.output_tokens)),
+                    known.map(|draw| whole(draw.tokens)),
+                ]
+            });
+            for (builder, amount) in amounts.iter_mut().zip(drawn) {
+                builder.append_option(amount);
             }
         }
-        let columns: Vec<ArrayRef> = vec![Arc::new(measures.finish()), Arc::new(amounts.finish())];
-        let values = StructArray::try_new(fields(), columns, None)?;
-        let offsets = OffsetBuffer::from_lengths(std::iter::repeat_n(MEASURES.len(), rows));
-        let list = ListArray::try_new(item(), offsets, Arc::new(values), None)?;
-        Ok(ColumnarValue::Array(Arc::new(list)))
+        let columns = amounts.map(|mut amounts| Arc::new(amounts.finish()) as ArrayRef).to_vec();
+        let drawn = StructArray::try_new(fields(), columns, None)?;
+        Ok(ColumnarValue::Array(Arc::new(drawn)))
     }
 }
 

@@ -119,20 +119,28 @@ pub(super) fn pool_figures(
     }
 }
 
-/// Pools with something to decide first, then those close to a limit; the closest one where there
+/// How pressing a limit is: 2 where a request is to be filed, 1 where a setting is to be changed.
+pub(crate) fn urgency(dimension: &DimensionPlan) -> u8 {
+    match needs_action(dimension) {
+        true if dimension.fix_first => 1,
+        true => 2,
+        false => 0,
+    }
+}
+
+/// Pools with something to file first, then those with something to change, then those close to a limit; the closest one where there
 /// is neither, so that a report never goes without the chart of draw against limit.
 pub(super) fn pools_that_matter(plan: &Plan) -> Vec<&PoolPlan> {
-    let urgency = |pool: &&PoolPlan| {
-        let decided = pool.dimensions.iter().any(needs_action);
-        let closest = closest(pool);
-        (decided, closest)
+    let pressing = |pool: &&PoolPlan| {
+        let decided = pool.dimensions.iter().map(urgency).max().unwrap_or(0);
+        (decided, closest(pool))
     };
     let mut pools: Vec<&PoolPlan> = plan.pools.iter().collect();
     pools.sort_by(|a, b| {
-        let (a, b) = (urgency(a), urgency(b));
+        let (a, b) = (pressing(a), pressing(b));
         b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
     });
-    let worth = pools.iter().filter(|p| urgency(p).0 || urgency(p).1 >= WORTH_DRAWING).count();
+    let worth = pools.iter().filter(|p| pressing(p).0 > 0 || pressing(p).1 >= WORTH_DRAWING).count();
     pools.truncate(worth.clamp(1, MOST_POOLS));
     pools
 }

@@ -13,4 +13,6 @@ mod reservation;
 mod runs;
 mod series;
 
-pub(crate) use all::{Figure, Figures, Need, Table, needs_action, of_minutes, sample, sql_text, whereabouts};
+pub(crate) use all::{
+    Figure, Figures, Need, Table, needs_action, of_minutes, sample, sql_text, urgency, whereabouts,
+};

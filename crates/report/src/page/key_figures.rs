@@ -5,7 +5,7 @@ use rust_decimal::Decimal;
 use serde::Serialize;
 
 use crate::{
-    figures::needs_action,
+    figures::urgency,
     format::{about, count, day, usd_decimal},
     local::Local,
     names,
@@ -51,10 +51,7 @@ fn requests(plan: &Plan) -> KeyFigure {
 fn tightest(plan: &Plan, local: &Local) -> Option<KeyFigure> {
     let (pool, dimension, used) = super::one::dimensions(plan)
         .filter_map(|(pool, d)| Some((pool, d, d.utilization_p95?)))
-        .max_by(|a, b| {
-            let due = |d| u8::from(needs_action(d));
-            due(a.1).cmp(&due(b.1)).then(a.2.total_cmp(&b.2))
-        })?;
+        .max_by(|a, b| urgency(a.1).cmp(&urgency(b.1)).then(a.2.total_cmp(&b.2)))?;
     let at = match (&dimension.event, dimension.event_start) {
         (Some(_), Some(start)) => format!(" on {}", day(local.day(start))),
         _ => String::new(),
