@@ -103,11 +103,9 @@ fn find<'t>(parts: &[Part], text: &'t str) -> Option<Found<'t>> {
         (Part::Any, []) => Some(Found::Any(text)),
         (Part::Any, [Part::Text(end)]) => text.strip_suffix(&**end).map(Found::Any),
         (Part::Any, [Part::Text(literal), rest @ ..]) => {
-            text.match_indices(&**literal).find_map(|(at, _)| {
-                match find(rest, &text[at + literal.len()..])? {
-                    Found::Nothing => Some(Found::Any(&text[..at])),
-                    found => Some(found),
-                }
+            places(text, literal).find_map(|at| match find(rest, &text[at + literal.len()..])? {
+                Found::Nothing => Some(Found::Any(&text[..at])),
+                found => Some(found),
             })
         }
         (Part::Any, _) => cuts(text, text.len()).find_map(|(hole, after)| match find(rest, after)? {
@@ -121,6 +119,15 @@ fn find<'t>(parts: &[Part], text: &'t str) -> Option<Found<'t>> {
                 .find_map(|(hole, after)| find(rest, after).map(|_| Found::Name(hole)))
         }
     }
+}
+
+/// Where `literal` stands in `text`. The standard search first builds tables for the literal, which costs
+/// more than the names of models and hosts are long.
+fn places<'t>(text: &'t str, literal: &'t str) -> impl Iterator<Item = usize> + 't {
+    let last = (text.len() + 1).saturating_sub(literal.len());
+    let (text, literal) = (text.as_bytes(), literal.as_bytes());
+    let first = literal.first().copied();
+    (0..last).filter(move |at| first == text.get(*at).copied() && text[*at..].starts_with(literal))
 }
 
 /// Every way to cut `text` in two at or before `end`.
