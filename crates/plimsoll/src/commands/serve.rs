@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
 
-use plimsoll_ingest::{Ingest, IngestConfig};
+use plimsoll_ingest::{Flushed, Ingest, IngestConfig};
 use plimsoll_lake::Lake;
 use plimsoll_profile::{Remake, SessionFactory, run_round};
 use plimsoll_web::Status;
@@ -68,15 +68,12 @@ impl Serve {
         let status = Arc::new(ServeStatus { ingest: Arc::clone(&ingest), metrics: Box::new(own.scrape()) });
         let pages = tokio::spawn(plimsoll_web::serve(web, Arc::clone(&status), ended(stopped.clone())));
         let every = settings.jobs.every.duration();
-        let jobs = tokio::spawn(jobs(lake, sessions, Arc::clone(&ingest), every, stopped));
+        let jobs = tokio::spawn(jobs(lake, sessions, ingest.flushes(), every, stopped));
 
         asked_to_stop().await?;
         tracing::info!("stopping: no new requests, then a last flush");
-        // Readiness goes first, so that a load balancer looks elsewhere; a round of jobs under way is
-        // left alone for as long as the stop may take, since its tables commit whole or not at all.
         stop.send_replace(true);
         let deadline = Instant::now() + Duration::from_secs(self.stop_seconds);
-        let _late = tokio::time::timeout_at(deadline, jobs).await;
         let _closed = tokio::time::timeout_at(deadline, pages).await;
         drop(status);
         own.send_now();
@@ -87,6 +84,9 @@ impl Serve {
         };
         let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_secs(1));
         let end = ingest.shutdown(left).await;
+        // The flush has the time first. A round of jobs under way has what is left, and may be cut off:
+        // its tables commit whole or not at all, and the next round does it over.
+        let _late = tokio::time::timeout_at(deadline, jobs).await;
         tracing::info!(flushed = end.flushed, left_in_journal = end.left_in_journal, "stopped");
         Ok(ExitCode::SUCCESS)
     }
@@ -107,12 +107,10 @@ pub(super) async fn start(settings: &Settings, lake: &Lake) -> Result<Ingest, Fa
 async fn jobs(
     lake: Lake,
     sessions: SessionFactory,
-    ingest: Arc<Ingest>,
+    mut flushes: watch::Receiver<Flushed>,
     every: Duration,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let mut flushes = ingest.flushes();
-    drop(ingest);
     let mut beat = interval_at(Instant::now() + every, every);
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
