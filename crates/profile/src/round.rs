@@ -6,7 +6,7 @@
 //! again: what it had replaced is replaced once more. Readers see its work when the row of
 //! `snapshots` is there, all tables at once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use futures::future::try_join_all;
 use jiff::Timestamp;
@@ -86,8 +86,7 @@ pub async fn run_round(
             rows: BTreeMap::new(),
         });
     };
-    let mut versions: BTreeMap<String, i64> =
-        round.received.iter().map(|(name, (_, snapshot))| (name.clone(), snapshot.version())).collect();
+    let mut versions = round.versions.clone();
     let mut rows = BTreeMap::new();
     let jobs = Job::all(&factory.sql)?;
     let mut assembled = Vec::new();
@@ -104,11 +103,6 @@ pub async fn run_round(
         round.reader.register_files(&job.makes, &table, written.snapshot.files().to_vec())?;
         versions.insert(job.makes.clone(), written.snapshot.version());
         rows.insert(job.makes.clone(), written.rows);
-    }
-    for name in round.made_elsewhere(lake, &versions) {
-        if let Some(table) = lake.existing(&name).await? {
-            versions.insert(name, table.snapshot().await?.version());
-        }
     }
     let row = SnapshotRow {
         lake_version: last.as_ref().map_or(1, |row| row.lake_version + 1),
@@ -128,12 +122,14 @@ pub async fn run_round(
 struct Round {
     reader: Reader,
     received: BTreeMap<String, (Table, Snapshot)>,
+    /// Version of every table that a round pins, as it was at the start.
+    versions: BTreeMap<String, i64>,
 }
 
 impl Round {
     async fn start(lake: &Lake, factory: &SessionFactory) -> Result<Self, ProfileError> {
         let reader = Reader::bare(lake, factory)?;
-        let mut received = BTreeMap::new();
+        let (mut received, mut versions) = (BTreeMap::new(), BTreeMap::new());
         let opened = lake.schemas().iter().map(async |described| {
             let table = lake.table(&described.name).await?;
             let snapshot = table.snapshot().await?;
@@ -141,20 +137,14 @@ impl Round {
         });
         for (name, table, snapshot) in try_join_all(opened).await? {
             reader.register_files(name, &table, snapshot.files().to_vec())?;
+            if !UNPINNED.contains(&name) {
+                versions.insert(name.to_owned(), snapshot.version());
+            }
             if RECEIVED.contains(&name) {
                 received.insert(name.to_owned(), (table, snapshot));
             }
         }
-        Ok(Self { reader, received })
-    }
-
-    /// Tables that neither a job nor a receiver has named: pinned as they are.
-    fn made_elsewhere(&self, lake: &Lake, versions: &BTreeMap<String, i64>) -> BTreeSet<String> {
-        lake.schemas()
-            .iter()
-            .map(|table| table.name.clone())
-            .filter(|name| !versions.contains_key(name) && !UNPINNED.contains(&name.as_str()))
-            .collect()
+        Ok(Self { reader, received, versions })
     }
 
     async fn data_until(&self) -> Result<Option<Timestamp>, ProfileError> {
