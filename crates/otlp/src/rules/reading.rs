@@ -369,6 +369,7 @@ impl<'a> Reading<'a> {
                 known.cache_read,
                 known.cache_write,
                 known.output_tokens,
+                known.reasoning_tokens,
             ] {
                 self.set(target, None);
             }
