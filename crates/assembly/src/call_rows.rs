@@ -6,8 +6,9 @@
 use std::borrow::Cow;
 
 use crate::calls::{Call, Calls};
+use crate::doubles::models_agree;
 use crate::failure::Failure;
-use crate::kinds::{Kind, Status};
+use crate::kinds::{Kind, RetryLayer, Status, UsageSource};
 use crate::operations::{Operation, unseen_before};
 use crate::quality;
 use crate::rows::{Attempt, ModelCall, ToolCall};
@@ -30,17 +31,27 @@ impl<'a> Parts<'_, '_, 'a> {
             return ModelCall::default();
         };
         let (mut number, mut all_seen, mut told) = (0, true, operation.calls.len() > 1 || last.cached);
+        let mut before: Option<&Call<'a>> = None;
         for call in tries().filter(|call| !call.cached) {
             let unseen = unseen_before(call, number).unwrap_or_else(|| {
                 self.codes.push(quality::RETRIES_IMPLAUSIBLE);
                 0
             });
-            for _ in 0..unseen {
+            for unseen_before in 0..=unseen {
                 number += 1;
-                attempts.push(self.attempt(call, last, number, tier, false));
+                let mut row = self.attempt(call, last, number, tier, unseen_before == unseen);
+                row.step = span_step(call, first);
+                if unseen_before > 0 {
+                    // The library keeps the request as it was.
+                    (row.layer, row.unchanged) = (Some(RetryLayer::Client), Some(true));
+                } else if let Some(before) = before {
+                    row.layer = Some(RetryLayer::Application);
+                    row.after = before.failure.and_then(Failure::name);
+                    row.unchanged = unchanged(before, call);
+                }
+                attempts.push(row);
             }
-            number += 1;
-            attempts.push(self.attempt(call, last, number, tier, true));
+            before = Some(call);
             all_seen &= unseen == 0;
             told |= shown.tells_attempts(call);
         }
@@ -60,6 +71,7 @@ impl<'a> Parts<'_, '_, 'a> {
         let queue_wait = tries().filter_map(|call| call.span.queue_wait_ms);
         ModelCall {
             run_id: self.run_id,
+            run_start_time: 0,
             span_id: span.span_id,
             workflow: None,
             step: span.step.or(first.span.step),
@@ -86,6 +98,8 @@ impl<'a> Parts<'_, '_, 'a> {
             error_type: span.error_type,
             finish_reason: span.finish_reason,
             streaming: span.streaming,
+            stall_ms: tries().filter_map(|call| call.span.stall_ms).reduce(f64::max),
+            output_tokens_per_s: output_speed(last),
             tokens: operation_tokens(tries(), last),
             retrieved_tokens: span.retrieved_tokens,
             history_tokens: span.history_tokens,
@@ -144,6 +158,7 @@ impl<'a> Parts<'_, '_, 'a> {
     pub(crate) fn tool_rows(
         &self,
         workflow: Option<&Cow<'a, str>>,
+        run_start_time: i64,
         model_calls: &[ModelCall<'a>],
     ) -> Vec<ToolCall<'a>> {
         let generations: Vec<i64> = model_calls
@@ -157,6 +172,7 @@ impl<'a> Parts<'_, '_, 'a> {
                 let start_time = micros(span.start_unix_nano);
                 ToolCall {
                     run_id: self.run_id,
+                    run_start_time,
                     span_id: span.span_id,
                     workflow: workflow.cloned(),
                     step_index: Some(generations.partition_point(|start| *start < start_time) as i64),
@@ -200,6 +216,31 @@ impl<'a> ShownScopes<'a> {
             || span.http_status.is_some()
             || self.failing.binary_search(&span.scope).is_ok()
     }
+}
+
+fn span_step<'a>(call: &Call<'a>, first: &Call<'a>) -> Option<&'a str> {
+    call.span.step.or(first.span.step)
+}
+
+/// Whether two requests asked for the same, by what both spans tell; `None` where neither tells a size.
+fn unchanged(before: &Call<'_>, after: &Call<'_>) -> Option<bool> {
+    let (a, b) = (&before.span, &after.span);
+    let model = a.any_model().zip(b.any_model()).map(|_| models_agree(before, after));
+    let cap = a.max_output_tokens.zip(b.max_output_tokens).map(|(a, b)| a == b);
+    let input = a.tokens.input_tokens.zip(b.tokens.input_tokens).map(|(a, b)| a == b);
+    [model, cap, input].into_iter().flatten().reduce(|a, b| a && b)
+}
+
+/// Tokens a second of an answer: while it streamed where the first token's time is known, else over
+/// the whole call.
+fn output_speed(call: &Call<'_>) -> Option<f64> {
+    let span = &call.span;
+    if call.failure.is_some() || call.usage != UsageSource::Reported {
+        return None;
+    }
+    let output = span.tokens.output_tokens.filter(|n| *n > 1)? as f64;
+    let writing_ms = span.duration_ms? - span.ttft_ms.unwrap_or(0.0);
+    (writing_ms > 0.0).then(|| output * 1e3 / writing_ms)
 }
 
 /// Token counts of an operation: those of all tries that told any. A last try that succeeded and told

@@ -110,6 +110,7 @@ impl<'a> Call<'a> {
             tool_result_tokens,
             max_output_tokens,
             queue_wait_ms,
+            stall_ms,
             streaming,
             attempt,
             finish_reason,

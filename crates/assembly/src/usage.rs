@@ -22,7 +22,9 @@ pub(crate) fn settle<'a>(
         let span = forest.nodes[node];
         span.tokens.any() && !shadow(span) && span.operation != Some("fetch_response")
     };
-    if (0..n).all(|node| calls.at(node).is_some() || !may_stand_in(node)) {
+    // Beside logs, which tell of every call, a span's total is the same usage once more.
+    let by_logs = calls.list.iter().any(|call| call.span.from_log);
+    if by_logs || (0..n).all(|node| calls.at(node).is_some() || !may_stand_in(node)) {
         return;
     }
     let mut settled = vec![false; n + 1];

@@ -25,6 +25,7 @@ pub struct Dialects {
     pub(crate) inputs: Vec<Sourced<Input>>,
     pub(crate) zeros: Vec<Sourced<Correction>>,
     pub(crate) doubts: Vec<Sourced<Correction>>,
+    pub(crate) marks: Vec<Sourced<Correction>>,
 }
 
 /// A rule, the dialect that it belongs to, and where it stands.
@@ -86,6 +87,7 @@ impl Dialects {
         self.inputs.splice(0..0, place.all(file.inputs));
         self.zeros.splice(0..0, place.all(file.zeros));
         self.doubts.splice(0..0, place.all(file.doubts));
+        self.marks.splice(0..0, place.all(file.marks));
         self.folds.extend(place.all(file.folds));
         Ok(())
     }

@@ -114,6 +114,12 @@ fn write_span(raw: &RawValue, out: &mut Vec<u8>) -> Result<(), String> {
             write_attributes(3, event, out);
         });
     }
+    // Of links the first alone is read; one whose id is none is no link.
+    if let Some(trace) =
+        span.get("links").elements().first().and_then(|link| id(link.get("traceId"), "trace").ok())
+    {
+        message(13, out, |out| write_bytes(1, &trace, out));
+    }
     let status = enum_number(span.get("status").get("code"), "STATUS_CODE_", &STATUS_CODES);
     message(15, out, |out| write_number(3, status, out));
     Ok(())

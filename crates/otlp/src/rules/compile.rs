@@ -14,6 +14,7 @@ use super::place::PlaceRule;
 use crate::dialect::{
     Alias, Basis, Correction, Dialects, Kind, Lookup, Origin, Pattern, Sourced, Unit, VersionRange,
 };
+use crate::quality::{self, MISREPORTED};
 use crate::{DialectError, OtlpError};
 
 /// Columns that the decoder fills by itself.
@@ -54,8 +55,8 @@ pub(crate) struct Rules {
     pub(super) events: FastMap<Box<[u8]>, EventSlots>,
     /// The aliases that read each slot.
     pub(super) readers: Vec<Vec<u16>>,
-    /// Aliases that read span names.
-    pub(super) names: Vec<u16>,
+    /// Aliases that read no slot: those of span names and of links.
+    pub(super) slotless: Vec<u16>,
     /// By target, then by precedence: to sort aliases is to put the one to try first first.
     pub(super) aliases: Vec<AliasRule>,
     pub(super) targets: Vec<Target>,
@@ -66,6 +67,8 @@ pub(crate) struct Rules {
     pub(super) zeros: Vec<CorrectionRule>,
     /// Columns that are not to be trusted.
     pub(super) doubts: Vec<CorrectionRule>,
+    /// Codes to add.
+    pub(super) marks: Vec<CorrectionRule>,
     pub(super) scopes: ScopeTests,
     pub(crate) content: KeySet,
     pub(crate) resource_noise: KeySet,
@@ -92,7 +95,7 @@ pub(super) struct EventSlots {
 #[derive(Debug)]
 pub(super) struct AliasRule {
     pub(super) target: u16,
-    /// Of the attribute; [`NO_SLOT`] for a span name.
+    /// Of the attribute; [`NO_SLOT`] for a span name or link.
     pub(super) slot: u16,
     pub(super) when: u16,
     pub(super) alias: Alias,
@@ -133,15 +136,22 @@ pub(super) struct InputRule {
     pub(super) when: u16,
 }
 
-/// Columns to correct.
+/// Columns to correct, or a code to add.
 #[derive(Debug)]
 pub(super) struct CorrectionRule {
     pub(super) columns: Vec<u16>,
+    pub(super) code: &'static str,
+    pub(super) void: bool,
+    /// An attribute that must be there, and what it must be.
+    pub(super) attribute: Option<(u16, Option<Lookup<()>>)>,
+    pub(super) without: Option<u16>,
     pub(super) filled: Vec<u16>,
+    pub(super) missing: Vec<u16>,
     pub(super) kinds: Vec<Kind>,
     pub(super) providers: Vec<String>,
+    pub(super) models: Vec<Pattern>,
     pub(super) streaming: Option<bool>,
-    pub(super) void: bool,
+    pub(super) names: Vec<Pattern>,
     pub(super) when: u16,
 }
 
@@ -158,6 +168,7 @@ pub(super) struct Known {
     pub(super) cache_read: u16,
     pub(super) cache_write: u16,
     pub(super) output_tokens: u16,
+    pub(super) reasoning_tokens: u16,
     pub(super) input_basis: u16,
     pub(super) total_tokens: u16,
     pub(super) ttft_ms: u16,
@@ -273,6 +284,7 @@ impl<'s> Builder<'s> {
             cache_read: at("cache_read", &count)?,
             cache_write: at("cache_write", &count)?,
             output_tokens: at("output_tokens", &count)?,
+            reasoning_tokens: at("reasoning_tokens", &count)?,
             input_basis: at("input_basis", &text)?,
             total_tokens: index(schema.fields().len()),
             ttft_ms: at("ttft_ms", &millis)?,
@@ -294,7 +306,7 @@ impl<'s> Builder<'s> {
             resources: FastMap::default(),
             events: FastMap::default(),
             readers: Vec::new(),
-            names: Vec::new(),
+            slotless: Vec::new(),
             aliases: Vec::new(),
             targets,
             kinds: Vec::new(),
@@ -302,6 +314,7 @@ impl<'s> Builder<'s> {
             inputs: Vec::new(),
             zeros: Vec::new(),
             doubts: Vec::new(),
+            marks: Vec::new(),
             scopes: ScopeTests { tests: Vec::new(), dialects: dialects.scopes.clone() },
             content: patterns(&dialects.content),
             resource_noise: patterns(&dialects.resource_noise),
@@ -388,11 +401,11 @@ impl<'s> Builder<'s> {
                 }
                 Origin::Event { event, attribute } => self.event(event, Some(attribute)),
                 Origin::EventTime(event) => self.event(event, None),
-                Origin::Name(_) => NO_SLOT,
+                Origin::Name(_) | Origin::LinkTrace => NO_SLOT,
             };
             match self.rules.readers.get_mut(usize::from(slot)) {
                 Some(readers) => readers.push(number),
-                None => self.rules.names.push(number),
+                None => self.rules.slotless.push(number),
             }
             let when = self.when(&alias.scope, alias.version.as_ref());
             self.rules.aliases.push(AliasRule { target, slot, when, alias });
@@ -433,25 +446,52 @@ impl<'s> Builder<'s> {
             };
             self.rules.inputs.push(input);
         }
-        self.rules.zeros = self.corrections(&dialects.zeros)?;
-        self.rules.doubts = self.corrections(&dialects.doubts)?;
-        Ok(())
+        self.rules.zeros = self.corrections(&dialects.zeros, "")?;
+        self.rules.doubts = self.corrections(&dialects.doubts, MISREPORTED)?;
+        self.rules.marks = self.corrections(&dialects.marks, "")?;
+        for (rules, sourced) in [(&self.rules.zeros, &dialects.zeros), (&self.rules.doubts, &dialects.doubts)]
+        {
+            if let Some((_, sourced)) = rules.iter().zip(sourced).find(|(rule, _)| rule.columns.is_empty()) {
+                return Err(sourced.error("it corrects nothing: name its `columns`".to_owned()));
+            }
+        }
+        match self.rules.marks.iter().zip(&dialects.marks).find(|(rule, _)| rule.code.is_empty()) {
+            Some((_, sourced)) => Err(sourced.error("a mark gives a code: name it by `code`".to_owned())),
+            None => Ok(()),
+        }
     }
 
+    /// Rules that add `code` where they name none themselves.
     fn corrections(
         &mut self,
         corrections: &[Sourced<Correction>],
+        code: &'static str,
     ) -> Result<Vec<CorrectionRule>, DialectError> {
         let mut rules = Vec::new();
         for correction in corrections {
             let rule = &correction.rule;
+            if rule.attribute.is_none() && !rule.values.is_empty() {
+                return Err(correction.error("`values` are those of an `attribute`: name it".to_owned()));
+            }
+            let mut values = Lookup::default();
+            for value in &rule.values {
+                values.insert(value, ());
+            }
+            let values = (!rule.values.is_empty()).then_some(values);
+            let named = rule.code.as_deref().map(quality::mark).transpose();
             rules.push(CorrectionRule {
                 columns: self.targets(&rule.columns, correction)?,
+                code: named.map_err(|reason| correction.error(reason))?.unwrap_or(code),
+                void: rule.void,
+                attribute: rule.attribute.as_deref().map(|key| (self.attribute(key), values)),
+                without: rule.without.as_deref().map(|key| self.attribute(key)),
                 filled: self.targets(&rule.filled, correction)?,
+                missing: self.targets(&rule.missing, correction)?,
                 kinds: rule.kind.clone(),
                 providers: rule.provider.clone(),
+                models: rule.model.clone(),
                 streaming: rule.streaming,
-                void: rule.void,
+                names: rule.name.clone(),
                 when: self.when(&rule.scope, rule.version.as_ref()),
             });
         }

@@ -6,11 +6,13 @@
 use std::borrow::Cow;
 
 use super::compile::{AliasRule, CorrectionRule, FastMap, NO_SLOT, Rules, ScopeFacts, Shape, Slot};
+use super::kind::is_named;
+use super::literal::{self, Found};
 use super::place::Locator;
 use super::scalar::{BadNumber, Scalar};
 use super::usage::{Sent, split};
-use crate::dialect::{Kind, Origin};
-use crate::quality::{BAD_NUMBER, BAD_TTFT, DIALECT_MISMATCH, MISREPORTED, Quality, ZERO_USAGE};
+use crate::dialect::{Kind, Lookup, Origin, Pattern, Unit};
+use crate::quality::{BAD_NUMBER, BAD_TTFT, DIALECT_MISMATCH, JSON_CUT, Quality, ZERO_USAGE};
 use crate::wire::{Event, Malformed, Resource, Span, Value};
 
 /// Keys of one body whose slots are remembered; senders can make up any number.
@@ -40,6 +42,8 @@ pub(crate) struct Reading<'a> {
     /// The values of the columns, and which have one.
     cells: Vec<Option<Scalar<'a>>>,
     filled: Vec<u16>,
+    /// Targets whose value lies past the cut of a text.
+    cut: Vec<u16>,
     /// The slot that the input count came from.
     input_slot: u16,
     locator: Locator<'a>,
@@ -59,6 +63,7 @@ impl<'a> Reading<'a> {
             candidates: Vec::new(),
             cells: vec![None; rules.targets.len()],
             filled: Vec::new(),
+            cut: Vec::new(),
             input_slot: NO_SLOT,
             locator: Locator::new(&rules.places),
         }
@@ -103,11 +108,12 @@ impl<'a> Reading<'a> {
         }
         let judged = self.rules.kinds.iter().find_map(|test| Some((test.judge(span, self)?, test.dialect)));
         let (kind, dialect) = judged.map_or((Kind::Other, None), |(kind, dialect)| (kind, Some(dialect)));
-        self.candidates.extend_from_slice(&self.rules.names);
+        self.candidates.extend_from_slice(&self.rules.slotless);
         self.candidates.sort_unstable();
         self.resolve(span, kind, quality);
         self.correct_place(kind);
-        self.correct_usage(kind, quality);
+        self.mark(span, kind, quality);
+        self.correct_usage(span, kind, quality);
         self.correct_first_token(span, quality);
         let dialect = self.scope.dialect.or(dialect);
         Ok((kind, dialect.map(|dialect| self.rules.dialect_names[dialect].as_str())))
@@ -165,6 +171,7 @@ impl<'a> Reading<'a> {
             self.cells[usize::from(target)] = None;
         }
         self.candidates.clear();
+        self.cut.clear();
         self.attribute_slots.clear();
         self.input_slot = NO_SLOT;
     }
@@ -228,14 +235,19 @@ impl<'a> Reading<'a> {
         let candidates = std::mem::take(&mut self.candidates);
         for alias in &candidates {
             let rule = self.rule(*alias);
-            let allowed =
-                (rule.alias.kinds.is_empty() || rule.alias.kinds.contains(&kind)) && self.holds(rule.when);
-            if !allowed || self.cell(rule.target).is_some() {
+            if self.cell(rule.target).is_some() || !self.is_for(rule, span, kind) {
                 continue;
             }
-            let value = self.raw(rule, span, quality).map(|value| self.shaped(rule, value, span, quality));
-            match value {
-                Some(Ok(Some(value))) => {
+            let value = match self.raw(rule, span, quality) {
+                Found::Value(value) => value,
+                Found::Nothing => continue,
+                Found::Cut => {
+                    self.cut.push(rule.target);
+                    continue;
+                }
+            };
+            match self.shaped(rule, value, span, quality) {
+                Ok(Some(value)) => {
                     self.set(rule.target, Some(value));
                     if rule.slot != NO_SLOT {
                         self.consumed[usize::from(rule.slot)] |= !rule.alias.keep;
@@ -244,24 +256,43 @@ impl<'a> Reading<'a> {
                         self.input_slot = rule.slot;
                     }
                 }
-                Some(Err(BadNumber)) => quality.flag(BAD_NUMBER),
-                Some(Ok(None)) | None => {}
+                Ok(None) => {}
+                Err(BadNumber) => quality.flag(BAD_NUMBER),
             }
         }
         self.candidates = candidates;
+        if self.cut.iter().any(|target| self.cell(*target).is_none()) {
+            quality.flag(JSON_CUT);
+        }
     }
 
-    fn raw(&self, rule: &AliasRule, span: &Span<'a>, quality: &mut Quality) -> Option<Scalar<'a>> {
+    /// Whether the alias is meant for such a span.
+    fn is_for(&self, rule: &AliasRule, span: &Span<'_>, kind: Kind) -> bool {
         let alias = &rule.alias;
-        if let Origin::Name(pattern) = &alias.origin {
-            let name = pattern.find(std::str::from_utf8(span.name).ok()?)?;
-            return (!name.is_empty()).then_some(Scalar::Text(name.into()));
+        (alias.kinds.is_empty() || alias.kinds.contains(&kind))
+            && self.holds(rule.when)
+            && (!alias.root || span.is_root())
+            && (alias.name.is_none() || is_named(span, alias.name.as_slice()))
+    }
+
+    fn raw(&self, rule: &AliasRule, span: &Span<'a>, quality: &mut Quality) -> Found<'a> {
+        let alias = &rule.alias;
+        match &alias.origin {
+            Origin::Name(pattern) => {
+                let name = std::str::from_utf8(span.name).ok().and_then(|name| pattern.find(name));
+                return name.filter(|name| !name.is_empty()).map(|name| Scalar::Text(name.into())).into();
+            }
+            Origin::LinkTrace => {
+                let id = span.link_trace_id().ok().flatten().filter(|id| id.len() == 16);
+                return id.map(|id| Scalar::Text(hex::encode(id).into())).into();
+            }
+            _ => {}
         }
         let value = self.values[usize::from(rule.slot)];
         match &alias.json {
-            Some(path) => Scalar::in_json(value, path),
-            None if alias.join => Scalar::joined(value, quality),
-            None => Scalar::of(value, quality),
+            Some(path) => literal::find(value, path, quality),
+            None if alias.join => Scalar::joined(value, quality).into(),
+            None => Scalar::of(value, quality).into(),
         }
     }
 
@@ -288,7 +319,8 @@ impl<'a> Reading<'a> {
                 Some(Scalar::Int(i32::try_from(count).map_err(|_| BadNumber)?.into()))
             }
             (Shape::Millis, Some(unit)) => {
-                Some(Scalar::Float(value.millis(unit, i64::try_from(span.start).map_err(|_| BadNumber)?)?))
+                let since = if unit == Unit::After { span.end } else { span.start };
+                Some(Scalar::Float(value.millis(unit, i64::try_from(since).map_err(|_| BadNumber)?)?))
             }
             (Shape::Flag, _) => value.flag().map(Scalar::Flag),
             (Shape::Millis, None) | (Shape::Reserved, _) => None,
@@ -322,7 +354,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Splits the input, and takes back counts that can't be.
-    fn correct_usage(&mut self, kind: Kind, quality: &mut Quality) {
+    fn correct_usage(&mut self, span: &Span<'_>, kind: Kind, quality: &mut Quality) {
         let known = &self.rules.known;
         let input = self.count(known.input_tokens);
         let output = self.count(known.output_tokens);
@@ -337,12 +369,21 @@ impl<'a> Reading<'a> {
                 known.cache_read,
                 known.cache_write,
                 known.output_tokens,
+                known.reasoning_tokens,
             ] {
                 self.set(target, None);
             }
             return;
         }
-        self.add_zeros(kind);
+        // All are judged by what was sent, so that no zero begets another, or a doubt.
+        let rules = self.rules;
+        let zeros: Vec<_> = rules.zeros.iter().filter(|rule| self.applies(rule, span, kind)).collect();
+        let doubts: Vec<_> = rules.doubts.iter().filter(|rule| self.applies(rule, span, kind)).collect();
+        for target in zeros.into_iter().flat_map(|rule| &rule.columns) {
+            if self.cell(*target).is_none() {
+                self.set(*target, Some(Scalar::Int(0)));
+            }
+        }
         let sent = Sent {
             input,
             uncached: self.count(known.input_uncached),
@@ -358,26 +399,10 @@ impl<'a> Reading<'a> {
         self.set(known.input_tokens, split.input.map(Scalar::Int));
         self.set(known.input_uncached, split.uncached.map(Scalar::Int));
         self.set(known.input_basis, split.basis.map(Scalar::Text));
-        self.doubt(kind, quality);
-    }
-
-    /// Zeros for what is left out; all judged by what was sent, so that no zero begets another.
-    fn add_zeros(&mut self, kind: Kind) {
-        let rules = self.rules;
-        let zeros: Vec<_> = rules.zeros.iter().filter(|rule| self.applies(rule, kind)).collect();
-        for target in zeros.into_iter().flat_map(|rule| &rule.columns) {
-            if self.cell(*target).is_none() {
-                self.set(*target, Some(Scalar::Int(0)));
-            }
-        }
-    }
-
-    /// Marks what the client is known to get wrong, and takes it back where it is too wrong to keep.
-    fn doubt(&mut self, kind: Kind, quality: &mut Quality) {
-        let rules = self.rules;
-        for rule in rules.doubts.iter() {
-            if self.applies(rule, kind) && rule.columns.iter().any(|target| self.cell(*target).is_some()) {
-                quality.flag(MISREPORTED);
+        // What the client is known to get wrong is marked, and taken back where it is too wrong to keep.
+        for rule in doubts {
+            if rule.columns.iter().any(|target| self.cell(*target).is_some()) {
+                quality.flag(rule.code);
                 for target in rule.columns.iter().filter(|_| rule.void) {
                     self.set(*target, None);
                 }
@@ -385,24 +410,46 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn applies(&self, rule: &CorrectionRule, kind: Kind) -> bool {
+    /// Adds the codes of marks, which are judged by what was sent.
+    fn mark(&self, span: &Span<'_>, kind: Kind, quality: &mut Quality) {
+        for rule in self.rules.marks.iter().filter(|rule| self.applies(rule, span, kind)) {
+            quality.flag(rule.code);
+        }
+    }
+
+    fn applies(&self, rule: &CorrectionRule, span: &Span<'_>, kind: Kind) -> bool {
+        let holds = |(slot, values): &(u16, Option<Lookup<()>>)| match values {
+            None => self.has(*slot),
+            Some(values) => self.text_of(*slot).is_some_and(|text| values.get(&text).is_some()),
+        };
         self.holds(rule.when)
+            && rule.attribute.as_ref().is_none_or(holds)
+            && rule.without.is_none_or(|slot| !self.has(slot))
             && (rule.kinds.is_empty() || rule.kinds.contains(&kind))
             && rule.filled.iter().all(|target| self.cell(*target).is_some())
+            && rule.missing.iter().all(|target| self.cell(*target).is_none())
             && self.is_provider(&rule.providers)
+            && self.is_model(&rule.models)
             && rule.streaming.is_none_or(|streaming| {
                 self.cell(self.rules.known.streaming) == Some(&Scalar::Flag(streaming))
             })
+            && (rule.names.is_empty() || is_named(span, &rule.names))
+    }
+
+    /// An attribute as text, whatever its type.
+    fn text_of(&self, slot: u16) -> Option<Cow<'a, str>> {
+        self.text_at(slot).or_else(|| {
+            let mut unread = Quality::default();
+            Some(Scalar::of(self.values[usize::from(slot)], &mut unread)?.text(&mut unread))
+        })
     }
 
     /// What the tables know of the input count.
     fn basis(&self) -> Option<(crate::dialect::Basis, &'a str)> {
-        let model = self.text(self.rules.known.model);
         let rule = self.rules.inputs.iter().find(|rule| {
             (rule.attributes.is_empty() || rule.attributes.contains(&self.input_slot))
                 && self.is_provider(&rule.providers)
-                && (rule.models.is_empty()
-                    || model.is_some_and(|model| rule.models.iter().any(|pattern| pattern.matches(model))))
+                && self.is_model(&rule.models)
                 && self.holds(rule.when)
         })?;
         Some((rule.basis, &rule.label))
@@ -413,6 +460,13 @@ impl<'a> Reading<'a> {
             || self
                 .text(self.rules.known.provider)
                 .is_some_and(|said| providers.iter().any(|provider| provider == said))
+    }
+
+    fn is_model(&self, models: &[Pattern]) -> bool {
+        models.is_empty()
+            || self
+                .text(self.rules.known.model)
+                .is_some_and(|said| models.iter().any(|model| model.matches(said)))
     }
 
     /// Provider and region by host and model name, on spans that a provider serves.

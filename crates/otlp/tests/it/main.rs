@@ -5,5 +5,6 @@ mod corpus;
 mod dialects;
 mod files;
 mod json;
+mod rules;
 mod support;
 mod torture;
