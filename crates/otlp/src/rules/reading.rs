@@ -10,7 +10,7 @@ use super::kind::is_named;
 use super::literal::{self, Found};
 use super::place::Locator;
 use super::scalar::{BadNumber, Scalar};
-use super::usage::{Sent, split};
+use super::usage::{Sent, output as all_output, split};
 use crate::dialect::{Kind, Lookup, Origin, Pattern, Unit};
 use crate::quality::{BAD_NUMBER, BAD_TTFT, DIALECT_MISMATCH, JSON_CUT, Quality, ZERO_USAGE};
 use crate::wire::{Event, Malformed, Resource, Span, Value};
@@ -390,15 +390,18 @@ impl<'a> Reading<'a> {
             cache_read: self.count(known.cache_read),
             cache_write: self.count(known.cache_write),
             output,
+            reasoning: self.count(known.reasoning_tokens),
             total: self.count(known.total_tokens),
         };
         let split = split(&sent, self.basis());
+        let all_output = all_output(&sent, self.basis());
         if split.mismatch {
             quality.flag(DIALECT_MISMATCH);
         }
         self.set(known.input_tokens, split.input.map(Scalar::Int));
         self.set(known.input_uncached, split.uncached.map(Scalar::Int));
         self.set(known.input_basis, split.basis.map(Scalar::Text));
+        self.set(known.output_tokens, all_output.map(Scalar::Int));
         // What the client is known to get wrong is marked, and taken back where it is too wrong to keep.
         for rule in doubts {
             if rule.columns.iter().any(|target| self.cell(*target).is_some()) {
