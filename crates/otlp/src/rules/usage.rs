@@ -50,6 +50,13 @@ pub(crate) fn split<'a>(sent: &Sent, known: Option<(Basis, &'a str)>) -> Split<'
     Split { input: Some(all), uncached: (!mismatch).then_some(uncached), basis: Some(text), mismatch }
 }
 
+/// The whole output of a client that counts its reasoning apart: as far as it does, for with some models
+/// such clients pass on an output that holds it. The total tells, where there is one.
+pub(crate) fn with_reasoning(output: i64, reasoning: i64, input: Option<i64>, total: Option<i64>) -> i64 {
+    let within = input.zip(total).is_some_and(|(input, total)| total == input + output);
+    if within { output } else { output + reasoning }
+}
+
 /// The rules in their order; the first that can tell decides.
 fn decide<'a>(
     input: i64,
@@ -105,7 +112,7 @@ fn sum(sent: &Sent) -> Option<i64> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Sent, split};
+    use super::{Sent, split, with_reasoning};
     use crate::dialect::Basis;
 
     fn sent(input: i64, read: i64, write: i64, output: i64) -> Sent {
@@ -137,6 +144,14 @@ mod tests {
         counts.total = Some(110);
         let inclusive = split(&counts, Some((Basis::Exclusive, "x")));
         assert_eq!((inclusive.input, inclusive.uncached), (Some(100), Some(60)));
+    }
+
+    /// Reasoning that stands apart joins the output; what the total shows to be in it already does not.
+    #[test]
+    fn reasoning_apart() {
+        assert_eq!(with_reasoning(71, 301, Some(5001), Some(5373)), 372);
+        assert_eq!(with_reasoning(372, 301, Some(5001), Some(5373)), 372);
+        assert_eq!(with_reasoning(71, 301, None, None), 372);
     }
 
     /// Without cache detail the uncached part is unknown, and so is the whole where the count is known to

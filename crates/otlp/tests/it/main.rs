@@ -5,5 +5,6 @@ mod corpus;
 mod dialects;
 mod files;
 mod json;
+mod logs;
 mod support;
 mod torture;
