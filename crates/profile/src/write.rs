@@ -3,6 +3,8 @@
 //! Invariant: a commit removes exactly the rows that the new ones take the place of, and fails where
 //! another round has rewritten the table since.
 
+use std::sync::Arc;
+
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::Int64Type;
 use datafusion::{

@@ -90,7 +90,7 @@ class Capture:
     def bodies(self):
         """Its traces and logs, in the order in which they were sent."""
         bodies = sorted((self.folder / "raw").iterdir())
-        return [body for body in bodies if ".traces" in body.suffixes]
+        return [body for body in bodies if {".traces", ".logs"} & set(body.suffixes)]
 
     @property
     def traces(self):
