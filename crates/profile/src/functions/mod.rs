@@ -7,6 +7,7 @@ mod meter;
 mod naming;
 mod percentiles;
 mod register;
+mod run_key;
 mod span_view;
 mod time;
 
