@@ -9,6 +9,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
 use crate::columns::Columns;
+use crate::explain::{Explained, Reasons};
 use crate::layout::{QuarantineLayout, SpanLayout};
 use crate::quality::{ATTRIBUTES_DROPPED, BAD_PARENT_ID, NEGATIVE_DURATION, NO_END, Quality, SAMPLED};
 use crate::rejected::Rejected;
@@ -96,6 +97,31 @@ impl Decoder {
         encoding: Encoding,
         receipt: &Receipt<'_>,
     ) -> Result<Decoded, DecodeError> {
+        self.rows(body, encoding, receipt, None).map(|(decoded, _)| decoded)
+    }
+
+    /// Decodes one export request, and tells why its rows are what they are.
+    ///
+    /// # Errors
+    /// As [`Self::decode`].
+    pub fn explain(
+        &self,
+        body: &[u8],
+        encoding: Encoding,
+        receipt: &Receipt<'_>,
+    ) -> Result<Explained, DecodeError> {
+        let (decoded, reasons) = self.rows(body, encoding, receipt, Some(Vec::new()))?;
+        Ok(Explained { decoded, reasons: reasons.unwrap_or_default() })
+    }
+
+    /// The rows of a body, and the reasons for those of `spans` where they are wanted.
+    fn rows(
+        &self,
+        body: &[u8],
+        encoding: Encoding,
+        receipt: &Receipt<'_>,
+        reasons: Option<Vec<Reasons>>,
+    ) -> Result<(Decoded, Option<Vec<Reasons>>), DecodeError> {
         if body.len() > MAX_BODY {
             return Err(DecodeError::TooLarge { limit: MAX_BODY });
         }
@@ -115,15 +141,17 @@ impl Decoder {
             scratch: String::new(),
             repeated: 0,
             rejected,
+            reasons,
         };
         sink.fill(&body)?;
-        Ok(Decoded {
+        let decoded = Decoded {
             received: sink.received() as u64,
             rejected: sink.rejected.spans(),
             message: sink.rejected.message(),
             spans: sink.spans.finish().map_err(misfit)?,
             quarantined: sink.quarantined.finish().map_err(misfit)?,
-        })
+        };
+        Ok((decoded, sink.reasons))
     }
 }
 
@@ -150,6 +178,8 @@ struct Sink<'d> {
     /// Bytes of resource attributes repeated so far.
     repeated: usize,
     rejected: Rejected,
+    /// Of each row of `spans`, where they are wanted.
+    reasons: Option<Vec<Reasons>>,
 }
 
 /// What the spans of one scope share.
@@ -173,6 +203,9 @@ impl<'d> Sink<'d> {
 
     fn fill(&mut self, body: &[u8]) -> Result<(), DecodeError> {
         let mut reading = Reading::new(&self.decoder.rules);
+        if self.reasons.is_some() {
+            reading.take_notes();
+        }
         let (mut span, mut span_bytes) = (Span::default(), Vec::new());
         for_each_resource(body, |resource, scopes| {
             reading.enter_resource(resource);
@@ -278,6 +311,9 @@ impl<'d> Sink<'d> {
         self.attributes(span, origin, |index, _| reading.keeps(index), Table::Spans);
         self.spans.texts(at.quality, self.quality.sorted());
         self.spans.end_row();
+        if let Some(reasons) = &mut self.reasons {
+            reasons.push(reading.reasons(span));
+        }
         Ok(())
     }
 

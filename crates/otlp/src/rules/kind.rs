@@ -17,6 +17,7 @@ pub(super) struct KindTest {
     span_kinds: Vec<SpanKind>,
     names: Vec<Pattern>,
     when: u16,
+    pub(super) at: u16,
 }
 
 impl KindTest {
@@ -43,6 +44,7 @@ impl KindTest {
             span_kinds: rule.span_kind.clone(),
             names: rule.name.clone(),
             when: builder.when(&rule.scope, rule.version.as_ref()),
+            at: builder.at(sourced, "kind"),
         })
     }
 

@@ -8,6 +8,7 @@ mod compile;
 mod keys;
 mod kind;
 mod literal;
+mod notes;
 mod place;
 mod reading;
 mod scalar;
