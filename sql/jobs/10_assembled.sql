@@ -17,6 +17,7 @@ FROM (
     'region', region, 'endpoint', endpoint, 'model', model, 'response_model', response_model,
     'operation', operation, 'step', step, 'tenant', tenant, 'request_class', request_class,
     'tier', tier, 'session_id', session_id, 'run_key', run, 'response_id', response_id, 'scope', scope,
+    'scope_version', scope_version, 'dialect', dialect,
     'input_tokens', input_tokens, 'input_uncached', input_uncached, 'cache_read', cache_read,
     'cache_write', cache_write, 'output_tokens', output_tokens,
     'reasoning_tokens', reasoning_tokens, 'retrieved_tokens', retrieved_tokens,

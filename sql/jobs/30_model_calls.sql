@@ -4,7 +4,8 @@
 -- partition: start_day
 -- replaces: touched runs
 SELECT
-  c['run_id'] AS run_id, c['span_id'] AS span_id, c['workflow'] AS workflow, c['step'] AS step,
+  c['run_id'] AS run_id, c['span_id'] AS span_id, c['workflow'] AS workflow, c['service'] AS service, c['dialect'] AS dialect,
+  c['scope'] AS scope, c['scope_version'] AS scope_version, c['step'] AS step,
   c['step_index'] AS step_index, c['account'] AS account, c['region'] AS region, c['pool'] AS pool,
   c['provider'] AS provider, c['endpoint'] AS endpoint, c['model'] AS model,
   c['response_model'] AS response_model, c['operation'] AS operation, c['kind'] AS kind,

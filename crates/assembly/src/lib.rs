@@ -14,6 +14,7 @@ mod call_rows;
 mod calls;
 mod classify;
 mod doubles;
+mod explain;
 mod failure;
 mod forest;
 mod intervals;
@@ -31,6 +32,7 @@ mod usage;
 mod workflow;
 
 pub use assemble::{assemble, assemble_runs};
+pub use explain::{Role, Verdict, explain};
 pub use kinds::{Kind, Outcome, RetryLayer, Status, UsageSource};
 pub use rows::{Assembled, Attempt, ModelCall, Run, ToolCall};
 pub use runs::part;

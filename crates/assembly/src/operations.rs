@@ -9,6 +9,7 @@
 
 use crate::calls::{Call, Calls};
 use crate::doubles::models_agree;
+use crate::failure::Failure;
 use crate::forest::{Forest, NOBODY};
 use crate::kinds::Kind;
 use crate::quality::RETRY_ASSUMED;
@@ -129,7 +130,11 @@ impl<'a> Linker<'_, '_, 'a> {
     fn link(&mut self, next: &mut [u32], codes: &mut Vec<&'a str>) {
         for (failed, next) in next.iter_mut().enumerate() {
             let call = &self.calls.list[failed];
-            if call.failure.is_none() || call.stand_in {
+            // What wrote tokens and names no reason answered, whatever its status says (one exporter marks
+            // every span after a failure as failed): nobody asks that again.
+            let answered = call.failure == Some(Failure::Unknown)
+                && call.span.tokens.output_tokens.is_some_and(|n| n > 0);
+            if call.failure.is_none() || call.stand_in || answered {
                 continue;
             }
             let retry = match self.among_siblings(failed).or_else(|| self.under_wrapper(failed)) {

@@ -136,6 +136,14 @@ pub struct ModelCall<'a> {
     pub workflow: Option<Cow<'a, str>>,
     /// Step.
     pub step: Option<&'a str>,
+    /// Service of the span that it counts by.
+    pub service: Option<&'a str>,
+    /// Dialect of that span.
+    pub dialect: Option<&'a str>,
+    /// Instrumentation scope of that span.
+    pub scope: Option<&'a str>,
+    /// Version of the scope.
+    pub scope_version: Option<&'a str>,
     /// Place among the run's generation calls, from 1; `None` for embeddings and reranking.
     pub step_index: Option<i64>,
     /// Account.

@@ -98,6 +98,10 @@ pub struct Span<'a> {
     pub response_id: Option<&'a str>,
     /// Instrumentation scope.
     pub scope: Option<&'a str>,
+    /// Its version.
+    pub scope_version: Option<&'a str>,
+    /// Dialect that named the span.
+    pub dialect: Option<&'a str>,
     /// Account, after the match rules.
     pub account: Option<&'a str>,
     /// Pool key, after the match rules.

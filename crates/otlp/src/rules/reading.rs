@@ -13,7 +13,7 @@ use super::literal::{self, Found};
 use super::notes::{Note, Notes, ignored};
 use super::place::Locator;
 use super::scalar::{BadNumber, Scalar};
-use super::usage::{Sent, split};
+use super::usage::{Sent, output as all_output, split};
 use crate::dialect::{Kind, Lookup, Origin, Pattern, Unit};
 use crate::explain::{Outcome, Reasons};
 use crate::quality::{BAD_NUMBER, BAD_TTFT, DIALECT_MISMATCH, JSON_CUT, Quality, ZERO_USAGE};
@@ -460,13 +460,18 @@ impl<'a> Reading<'a> {
             cache_read: self.count(known.cache_read),
             cache_write: self.count(known.cache_write),
             output,
+            reasoning: self.count(known.reasoning_tokens),
             total: self.count(known.total_tokens),
         };
         let rule = self.basis();
-        let split = split(&sent, rule.map(|rule| (rule.basis, rule.label.as_str())));
+        let basis = rule.map(|rule| (rule.basis, rule.label.as_str()));
+        let (split, all_output) = (split(&sent, basis), all_output(&sent, basis));
         if let Some(basis) = &split.basis {
             let at = rule.filter(|rule| rule.label == **basis).map(|rule| rule.at);
             self.notes.effect(at, || format!("input is {basis}"));
+        }
+        if all_output != output {
+            self.notes.effect(None, || "output_tokens is with reasoning, which was counted apart".to_owned());
         }
         if split.mismatch {
             quality.flag(DIALECT_MISMATCH);
@@ -474,6 +479,7 @@ impl<'a> Reading<'a> {
         self.set(known.input_tokens, split.input.map(Scalar::Int));
         self.set(known.input_uncached, split.uncached.map(Scalar::Int));
         self.set(known.input_basis, split.basis.map(Scalar::Text));
+        self.set(known.output_tokens, all_output.map(Scalar::Int));
         // What the client is known to get wrong is marked, and taken back where it is too wrong to keep.
         for rule in doubts {
             if rule.columns.iter().any(|target| self.cell(*target).is_some()) {

@@ -262,6 +262,10 @@ fn write_model_call(rows: &mut Rows, call: &ModelCall<'_>) {
     rows.text("span_id", Some(call.span_id));
     rows.text("workflow", call.workflow.as_deref());
     rows.text("step", call.step);
+    rows.text("service", call.service);
+    rows.text("dialect", call.dialect);
+    rows.text("scope", call.scope);
+    rows.text("scope_version", call.scope_version);
     rows.long("step_index", call.step_index);
     rows.text("account", call.account);
     rows.text("region", call.region);

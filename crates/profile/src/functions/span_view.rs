@@ -36,7 +36,7 @@ span_columns! {
     operation: StringArray, workflow: StringArray, workflow_by_rule: StringArray, step: StringArray,
     tenant: StringArray, request_class: StringArray, tier: Int32Array, session_id: StringArray,
     run_key: StringArray,
-    response_id: StringArray, scope: StringArray, account: StringArray, pool: StringArray,
+    response_id: StringArray, scope: StringArray, scope_version: StringArray, dialect: StringArray, account: StringArray, pool: StringArray,
     input_tokens: Int64Array, input_uncached: Int64Array, cache_read: Int64Array,
     cache_write: Int64Array, output_tokens: Int64Array, reasoning_tokens: Int64Array,
     retrieved_tokens: Int64Array, history_tokens: Int64Array, tool_result_tokens: Int64Array,
@@ -119,6 +119,8 @@ impl<'a> SpanColumns<'a> {
             run_key: text(self.run_key, row),
             response_id: text(self.response_id, row),
             scope: text(self.scope, row),
+            scope_version: text(self.scope_version, row),
+            dialect: text(self.dialect, row),
             account: text(self.account, row),
             pool: text(self.pool, row),
             tokens: Tokens {
