@@ -2,6 +2,7 @@
 //! and the queries that measure what a plan is made from.
 
 mod error;
+mod explain;
 mod functions;
 mod jobs;
 mod lake_table;
@@ -18,6 +19,7 @@ mod touched;
 mod write;
 
 pub use error::ProfileError;
+pub use explain::{Verdict, explain};
 pub use jobs::Job;
 pub use measure::measure;
 pub use plans::store_plan;
