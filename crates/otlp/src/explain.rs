@@ -19,8 +19,8 @@ pub struct Explained {
 /// Why one row is what it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Reasons {
-    /// The rule that told what the span is; none where none did.
-    pub kind: Option<Rule>,
+    /// What told what the span is, and the rule that read it; none where none did.
+    pub kind: Option<Effect>,
     /// The places that columns might be read from, in the order in which they were tried.
     pub places: Vec<Place>,
     /// What rules did besides reading, in the order in which they did.

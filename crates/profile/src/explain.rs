@@ -60,7 +60,8 @@ pub fn explain(policy: &Policy, spans: &[RecordBatch]) -> Result<Vec<Verdict>, P
 fn with_names(policy: &Policy, batch: &RecordBatch) -> Result<StructArray, ProfileError> {
     let run_key: ArrayRef = Arc::new(run_keys(policy, batch));
     let nothing = new_null_array(&DataType::Utf8, batch.num_rows());
-    let columns = batch.schema().fields().iter().cloned().zip(batch.columns().iter().cloned());
+    let schema = batch.schema();
+    let columns = schema.fields().iter().cloned().zip(batch.columns().iter().cloned());
     let added = [("run_key", run_key), ("workflow_by_rule", Arc::clone(&nothing)), ("pool", nothing)];
     let mut all: Vec<(Arc<Field>, ArrayRef)> =
         columns.filter(|(field, _)| field.name() != "run_key").collect();

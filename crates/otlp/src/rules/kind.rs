@@ -11,7 +11,7 @@ use crate::wire::Span;
 pub(super) struct KindTest {
     pub(super) dialect: usize,
     kind: Option<Kind>,
-    slot: Option<u16>,
+    pub(super) slot: Option<u16>,
     values: Option<Lookup<Kind>>,
     filled: Vec<u16>,
     span_kinds: Vec<SpanKind>,

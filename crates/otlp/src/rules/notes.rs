@@ -13,8 +13,8 @@ use crate::wire::{Event, Span};
 /// One thing that was seen.
 #[derive(Debug, Clone)]
 pub(crate) enum Note {
-    /// The rule that told the kind.
-    Kind { at: u16 },
+    /// A rule told the kind, by an attribute if there is a slot.
+    Kind { at: u16, slot: u16 },
     /// A place was tried.
     Place { alias: u16, slot: u16, outcome: Outcome, value: Option<String> },
     /// A rule did something, or the decoder by itself.
@@ -42,10 +42,12 @@ impl Notes {
         self.0.is_some()
     }
 
-    /// Whether a place won that stands in this slot.
+    /// Whether a place won that stands in this slot, or what stands there told the kind.
     fn gave(&self, wanted: u16) -> bool {
-        let gave =
-            |note: &Note| matches!(note, Note::Place { slot, outcome: Outcome::Won, .. } if *slot == wanted);
+        let gave = |note: &Note| match note {
+            Note::Place { slot, outcome: Outcome::Won, .. } | Note::Kind { slot, .. } => *slot == wanted,
+            _ => false,
+        };
         wanted != NO_SLOT && self.0.iter().flatten().any(gave)
     }
 
@@ -68,7 +70,10 @@ impl Notes {
         let mut reasons = Reasons::default();
         for note in self.0.iter().flatten() {
             match note {
-                Note::Kind { at } => reasons.kind = rules.source(*at),
+                Note::Kind { at, slot } => {
+                    let says = rules.attribute_name(*slot).unwrap_or("its name, kind or columns").to_owned();
+                    reasons.kind = Some(Effect { says, rule: rules.source(*at) });
+                }
                 Note::Place { alias, outcome, value, .. } => {
                     reasons.places.extend(place(rules, *alias, *outcome, value.clone()));
                 }
@@ -84,8 +89,9 @@ impl Notes {
 
 fn place(rules: &Rules, alias: u16, outcome: Outcome, value: Option<String>) -> Option<Place> {
     let rule = rules.aliases.get(usize::from(alias))?;
-    // A name or a link that says nothing was not sent: there is nothing to tell.
-    if rule.slot == NO_SLOT && outcome != Outcome::Won {
+    // A name, a link or a path that says nothing was not sent: there is nothing to tell.
+    let unsent = rule.slot == NO_SLOT || (rule.alias.json.is_some() && outcome == Outcome::Empty);
+    if unsent && outcome != Outcome::Won {
         return None;
     }
     let column = rules.column_name(rule.target).to_owned();
@@ -135,6 +141,12 @@ fn speaks_of_usage(name: &str) -> bool {
 }
 
 impl Rules {
+    /// The span attribute that a slot is for.
+    fn attribute_name(&self, slot: u16) -> Option<&str> {
+        let (key, _) = self.attributes.iter().find(|(_, known)| known.index == slot)?;
+        std::str::from_utf8(key).ok()
+    }
+
     /// Where a rule stands.
     fn source(&self, at: u16) -> Option<Rule> {
         self.sources.get(usize::from(at)).cloned()

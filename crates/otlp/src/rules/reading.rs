@@ -127,7 +127,7 @@ impl<'a> Reading<'a> {
         let judged = self.rules.kinds.iter().find_map(|test| Some((test.judge(span, self)?, test)));
         let (kind, dialect) = judged.map_or((Kind::Other, None), |(kind, test)| (kind, Some(test.dialect)));
         if let Some((_, test)) = judged {
-            self.notes.add(|| Note::Kind { at: test.at });
+            self.notes.add(|| Note::Kind { at: test.at, slot: test.slot.unwrap_or(NO_SLOT) });
         }
         self.candidates.extend_from_slice(&self.rules.slotless);
         self.candidates.sort_unstable();

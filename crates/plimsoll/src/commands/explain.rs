@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
 use arrow::{
-    array::{Array, AsArray, RecordBatch},
+    array::{AsArray, RecordBatch},
     compute::concat_batches,
 };
 use plimsoll_ingest::{FileInput, FileOptions, file::FileFormat, read_bodies};
@@ -113,11 +113,12 @@ impl Explain {
         }
         let lake = open::lake(settings).await?;
         let reader = Reader::pinned(&lake, &open::sessions(settings)?).await?;
-        let rows = reader.query(&format!(
+        let query = format!(
             "SELECT * FROM spans WHERE trace_id = '{id}' OR trace_id IN \
              (SELECT unnest(trace_ids) FROM runs WHERE run_id = '{id}') LIMIT {MAX_SPANS}"
-        ));
-        let rows: Vec<_> = rows.await?.into_iter().filter(|rows| rows.num_rows() > 0).collect();
+        );
+        let mut rows = reader.query(&query).await?;
+        rows.retain(|rows| rows.num_rows() > 0);
         if rows.is_empty() {
             return Err(Failure::no_data(format!(
                 "{id}: no such file, and no such trace or run in the lake"

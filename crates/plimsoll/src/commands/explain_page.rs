@@ -10,7 +10,7 @@ use arrow::{
     json::{LineDelimitedWriter, writer::WriterBuilder},
     util::display::{ArrayFormatter, FormatOptions},
 };
-use plimsoll_otlp::explain::{Fate, Ignored, Outcome, Place, Reasons, Rule};
+use plimsoll_otlp::explain::{Effect, Fate, Ignored, Outcome, Place, Reasons, Rule};
 use plimsoll_profile::Verdict;
 use serde_json::{Value, json};
 
@@ -76,7 +76,8 @@ fn block(page: &mut String, span: &Told) -> Result<(), Failure> {
     let name = value(row, "name")?.unwrap_or_default();
     line(page, indent, &format!("{name} [{}]: {}", verdict.span_id, verdict.role));
     for (label, shown, why) in details(row, verdict, reasons.as_ref())? {
-        line(page, indent + 4, &format!("{label:<18} {:<32} {why}", short(&shown)));
+        let shown = if why.is_empty() { shown } else { format!("{:<32}", short(&shown)) };
+        line(page, indent + 4, &format!("{label:<18} {shown} {why}"));
     }
     Ok(())
 }
@@ -90,13 +91,15 @@ fn details(
     let mut lines = Vec::new();
     let mut add = |label: &str, shown: String, why: String| lines.push((label.to_owned(), shown, why));
     let kind = value(row, "kind")?.unwrap_or_default();
-    let told = reasons.map(|reasons| reasons.kind.as_ref().map_or("no rule tells".to_owned(), at));
+    let told = reasons.map(|reasons| reasons.kind.as_ref().map_or("no rule tells".to_owned(), said));
     add("kind", kind.clone(), told.unwrap_or_default());
     if kind != verdict.kind {
         add("counted as", verdict.kind.to_owned(), String::new());
     }
     if let Some(dialect) = value(row, "dialect")? {
-        add("dialect", dialect, String::new());
+        let rule = reasons.and_then(|reasons| reasons.kind.as_ref()?.rule.as_ref());
+        let by_scope = reasons.is_some() && rule.is_none_or(|rule| rule.dialect != dialect);
+        add("dialect", dialect, if by_scope { "by its scope".to_owned() } else { String::new() });
     }
     let none = Reasons::default();
     let places = &reasons.unwrap_or(&none).places;
@@ -119,8 +122,7 @@ fn details(
     match reasons {
         Some(reasons) => {
             for effect in &reasons.effects {
-                let rule = effect.rule.as_ref().map_or("the decoder itself".to_owned(), at);
-                add("then", effect.says.clone(), rule);
+                add("then", said(effect), String::new());
             }
             lines.extend(ignored(&reasons.ignored));
         }
@@ -164,30 +166,41 @@ fn ignored(ignored: &[Ignored]) -> Vec<(String, String, String)> {
     .into_iter()
     .filter(|(_, ignored)| !ignored.is_empty())
     .map(|(label, ignored)| {
-        let names = ignored.iter().map(|ignored| ignored.name.as_str()).collect::<Vec<_>>();
-        (label.to_owned(), String::new(), list(&names))
+        (label.to_owned(), list(ignored.iter().map(|ignored| ignored.name.as_str())), String::new())
     })
     .collect()
 }
 
 /// What the lake kept of the attributes.
 fn kept(row: &RecordBatch) -> Option<(String, String, String)> {
-    let map = row.column_by_name("attributes")?.as_map_opt()?;
-    let keys = map.keys().as_string_opt::<i32>()?;
-    let names: Vec<&str> = (0..map.value_length(0))
-        .filter_map(|at| usize::try_from(at).ok())
-        .map(|at| {
-            let start = usize::try_from(map.value_offsets()[0]).unwrap_or_default();
-            keys.value(start + at)
-        })
-        .collect();
-    (!names.is_empty()).then(|| ("kept as they are".to_owned(), String::new(), list(&names)))
+    let entries = row.column_by_name("attributes")?.as_map_opt()?.value(0);
+    let names = list(entries.column(0).as_string_opt::<i32>()?.iter().flatten());
+    (!names.is_empty()).then(|| ("kept as they are".to_owned(), names, String::new()))
 }
 
-fn list(names: &[&str]) -> String {
-    let more = names.len().saturating_sub(NAMES);
-    let shown = names[..names.len() - more].join(", ");
+/// Names in a line, those that differ in numbers alone once.
+fn list<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let mut shown: Vec<String> = Vec::new();
+    for name in names {
+        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let parts: Vec<&str> = name.split('.').map(|part| if is_number(part) { "N" } else { part }).collect();
+        let name = parts.join(".");
+        if !shown.contains(&name) {
+            shown.push(name);
+        }
+    }
+    let more = shown.len().saturating_sub(NAMES);
+    shown.truncate(NAMES);
+    let shown = shown.join(", ");
     if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
+
+/// What a rule did or read, and where it stands.
+fn said(effect: &Effect) -> String {
+    match &effect.rule {
+        Some(rule) => format!("{} ({})", effect.says, at(rule)),
+        None => effect.says.clone(),
+    }
 }
 
 fn at(rule: &Rule) -> String {
