@@ -46,8 +46,8 @@ pub(crate) struct Reading<'a> {
     /// The values of the columns, and which have one.
     cells: Vec<Option<Scalar<'a>>>,
     filled: Vec<u16>,
-    /// Targets whose value lies past the cut of a text.
-    cut: Vec<u16>,
+    /// Targets that were said in a way that can't be read: no zero stands in for them.
+    spoilt: Vec<u16>,
     /// The slot that the input count came from.
     input_slot: u16,
     locator: Locator<'a>,
@@ -68,7 +68,7 @@ impl<'a> Reading<'a> {
             candidates: Vec::new(),
             cells: vec![None; rules.targets.len()],
             filled: Vec::new(),
-            cut: Vec::new(),
+            spoilt: Vec::new(),
             input_slot: NO_SLOT,
             locator: Locator::new(&rules.places),
             notes: Notes::default(),
@@ -192,7 +192,7 @@ impl<'a> Reading<'a> {
             self.cells[usize::from(target)] = None;
         }
         self.candidates.clear();
-        self.cut.clear();
+        self.spoilt.clear();
         self.notes.clear();
         self.attribute_slots.clear();
         self.input_slot = NO_SLOT;
@@ -255,16 +255,23 @@ impl<'a> Reading<'a> {
     /// Tries the aliases in their order; the first with a value fills its column.
     fn resolve(&mut self, span: &Span<'a>, kind: Kind, quality: &mut Quality) {
         let candidates = std::mem::take(&mut self.candidates);
+        let mut cut = Vec::new();
         for alias in &candidates {
             let outcome = self.try_place(self.rule(*alias), span, kind, quality);
+            match outcome {
+                Outcome::Cut => cut.push(self.rule(*alias).target),
+                Outcome::BadNumber => self.spoilt.push(self.rule(*alias).target),
+                _ => {}
+            }
             if self.notes.are_taken() {
                 self.note(*alias, outcome, span, kind);
             }
         }
         self.candidates = candidates;
-        if self.cut.iter().any(|target| self.cell(*target).is_none()) {
+        if cut.iter().any(|target| self.cell(*target).is_none()) {
             quality.flag(JSON_CUT);
         }
+        self.spoilt.append(&mut cut);
     }
 
     /// Fills the column of an alias from its place, where it has a value and no other place had.
@@ -285,7 +292,6 @@ impl<'a> Reading<'a> {
             Found::Value(value) => value,
             Found::Nothing => return Outcome::Empty,
             Found::Cut => {
-                self.cut.push(rule.target);
                 return Outcome::Cut;
             }
         };
@@ -448,7 +454,7 @@ impl<'a> Reading<'a> {
         for (rule, target) in
             zeros.into_iter().flat_map(|rule| rule.columns.iter().map(move |target| (rule, *target)))
         {
-            if self.cell(target).is_none() {
+            if self.cell(target).is_none() && !self.spoilt.contains(&target) {
                 self.set(target, Some(Scalar::Int(0)));
                 self.notes
                     .effect(rule.at, || format!("{} is 0, since it is left out", rules.column_name(target)));

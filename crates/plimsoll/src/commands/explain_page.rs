@@ -114,10 +114,11 @@ fn details(
         }
         add(column, shown.clone().unwrap_or_else(|| "null".to_owned()), why(&won, &lost, shown.as_deref()));
     }
-    for (label, column) in [("input is", "input_basis"), ("quality", "quality")] {
-        if let Some(shown) = value(row, column)?.filter(|shown| shown != "[]") {
-            add(label, shown, String::new());
-        }
+    if let Some(basis) = value(row, "input_basis")?.filter(|_| reasons.is_none()) {
+        add("input is", basis, String::new());
+    }
+    if let Some(codes) = value(row, "quality")?.filter(|codes| codes != "[]") {
+        add("quality", codes, String::new());
     }
     match reasons {
         Some(reasons) => {
@@ -135,7 +136,7 @@ fn details(
 fn why(won: &[&Place], lost: &[&Place], shown: Option<&str>) -> String {
     let mut words = Vec::new();
     for place in won {
-        let sent = place.value.as_deref().filter(|sent| Some(*sent) != shown);
+        let sent = place.value.as_deref().filter(|sent| !shown.is_some_and(|shown| same(sent, shown)));
         let sent = sent.map_or(String::new(), |sent| format!(" says {}", short(sent)));
         words.push(format!("{}{sent} ({})", place.origin, at(&place.rule)));
     }
@@ -147,9 +148,25 @@ fn why(won: &[&Place], lost: &[&Place], shown: Option<&str>) -> String {
             Outcome::Cut => "is cut short",
             Outcome::BadNumber => "is no number",
         };
-        words.push(format!("{} {reason}", place.origin));
+        // The same attribute, read at another path, is not another place.
+        let attribute = attribute(place);
+        let said = format!("{attribute} {reason}");
+        if !words.contains(&said) && !won.iter().any(|won| self::attribute(won) == attribute) {
+            words.push(said);
+        }
     }
     words.join("; ")
+}
+
+/// Whether two texts are one value: 1000 is 1000.0.
+fn same(one: &str, other: &str) -> bool {
+    let number = |text: &str| text.parse::<f64>().ok();
+    one == other || number(one).is_some_and(|one| Some(one) == number(other))
+}
+
+/// The place without the path into it.
+fn attribute(place: &Place) -> &str {
+    place.origin.split(" / ").next().unwrap_or_default()
 }
 
 /// What gave nothing to any column, by what became of it.
