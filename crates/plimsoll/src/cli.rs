@@ -66,6 +66,8 @@ pub(crate) enum Command {
     Plan(commands::plan::Plan),
     /// Why a number is what it is: what each span was recognised as, by which rule, and what was ignored.
     Explain(commands::explain::Explain),
+    /// What to mend in the telemetry, what costs most trust first.
+    Doctor(commands::doctor::Doctor),
     /// Verifies a lake: runs every check of sql/checks.
     Check(commands::check::Check),
 }

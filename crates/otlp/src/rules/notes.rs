@@ -107,6 +107,7 @@ fn origin(rule: &AliasRule) -> String {
         Origin::EventTime(event) => format!("event {event}, its time").into(),
         Origin::Name(_) => "span name".into(),
         Origin::LinkTrace => "first link".into(),
+        Origin::Constant(_) => "the rule itself".into(),
     };
     if let Some(path) = rule.alias.json.as_deref().filter(|path| !path.is_empty()) {
         words = format!("{words} / {}", path.join(" / ")).into();
