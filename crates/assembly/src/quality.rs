@@ -41,3 +41,7 @@ pub const RETRY_ASSUMED: &str = "retry_assumed";
 pub const BAD_TTFT: &str = "bad_ttft";
 /// An output was cut by its cap.
 pub const OUTPUT_TRUNCATED: &str = "output_truncated";
+/// Models asked for tools, and no span shows an execution.
+pub const TOOLS_NOT_TRACED: &str = "tools_not_traced";
+/// Logs tell of the calls that spans tell of, too; the logs count.
+pub const LOGS_PREFERRED: &str = "logs_preferred";

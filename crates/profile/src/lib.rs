@@ -13,6 +13,7 @@ mod round;
 mod session;
 mod snapshot;
 mod sql_files;
+mod together;
 mod touched;
 mod write;
 

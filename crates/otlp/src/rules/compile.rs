@@ -10,10 +10,12 @@ use arrow::datatypes::{DataType, Schema};
 
 use super::KeySet;
 use super::kind::KindTest;
+use super::log::LogTest;
 use super::place::PlaceRule;
 use crate::dialect::{
     Alias, Basis, Correction, Dialects, Kind, Lookup, Origin, Pattern, Sourced, Unit, VersionRange,
 };
+use crate::quality::{self, MISREPORTED};
 use crate::{DialectError, OtlpError};
 
 /// Columns that the decoder fills by itself.
@@ -32,6 +34,7 @@ const RESERVED: &[&str] = &[
     "weight",
     "dialect",
     "quality",
+    "signal",
     "source",
     "received_at",
     "received_day",
@@ -39,6 +42,8 @@ const RESERVED: &[&str] = &[
 ];
 /// What a dialect may fill besides the table's columns: used, and not stored.
 const TOTAL: &str = "total_tokens";
+/// The same, of log records alone: spans have a start and an end.
+const ELAPSED: &str = "duration_ms";
 
 /// A map for keys that senders choose; seeded at random against chosen collisions.
 pub(super) type FastMap<K, V> = HashMap<K, V, RandomState>;
@@ -54,18 +59,24 @@ pub(crate) struct Rules {
     pub(super) events: FastMap<Box<[u8]>, EventSlots>,
     /// The aliases that read each slot.
     pub(super) readers: Vec<Vec<u16>>,
-    /// Aliases that read span names.
-    pub(super) names: Vec<u16>,
+    /// Aliases that read no slot: those of span names, of links and of constants.
+    pub(super) slotless: Vec<u16>,
     /// By target, then by precedence: to sort aliases is to put the one to try first first.
     pub(super) aliases: Vec<AliasRule>,
     pub(super) targets: Vec<Target>,
     pub(super) kinds: Vec<KindTest>,
+    /// The tests of log records.
+    pub(super) logs: Vec<LogTest>,
+    /// Slots of reasoning tokens that the output count leaves out.
+    pub(super) reasoning_apart: Vec<u16>,
     pub(super) places: Vec<PlaceRule>,
     pub(super) inputs: Vec<InputRule>,
     /// Columns that are zero where they are left out.
     pub(super) zeros: Vec<CorrectionRule>,
     /// Columns that are not to be trusted.
     pub(super) doubts: Vec<CorrectionRule>,
+    /// Codes to add.
+    pub(super) marks: Vec<CorrectionRule>,
     pub(super) scopes: ScopeTests,
     pub(crate) content: KeySet,
     pub(crate) resource_noise: KeySet,
@@ -92,9 +103,13 @@ pub(super) struct EventSlots {
 #[derive(Debug)]
 pub(super) struct AliasRule {
     pub(super) target: u16,
-    /// Of the attribute; [`NO_SLOT`] for a span name.
+    /// Of the attribute; [`NO_SLOT`] for a span name, a link or a constant.
     pub(super) slot: u16,
+    /// Slots of counts to add.
+    pub(super) plus: Vec<u16>,
     pub(super) when: u16,
+    /// Names of the log records that it is for; none for spans and all log records.
+    pub(super) log: Vec<Pattern>,
     pub(super) alias: Alias,
 }
 
@@ -133,15 +148,22 @@ pub(super) struct InputRule {
     pub(super) when: u16,
 }
 
-/// Columns to correct.
+/// Columns to correct, or a code to add.
 #[derive(Debug)]
 pub(super) struct CorrectionRule {
     pub(super) columns: Vec<u16>,
+    pub(super) code: &'static str,
+    pub(super) void: bool,
+    /// An attribute that must be there, and what it must be.
+    pub(super) attribute: Option<(u16, Option<Lookup<()>>)>,
+    pub(super) without: Option<u16>,
     pub(super) filled: Vec<u16>,
+    pub(super) missing: Vec<u16>,
     pub(super) kinds: Vec<Kind>,
     pub(super) providers: Vec<String>,
+    pub(super) models: Vec<Pattern>,
     pub(super) streaming: Option<bool>,
-    pub(super) void: bool,
+    pub(super) names: Vec<Pattern>,
     pub(super) when: u16,
 }
 
@@ -158,8 +180,11 @@ pub(super) struct Known {
     pub(super) cache_read: u16,
     pub(super) cache_write: u16,
     pub(super) output_tokens: u16,
+    pub(super) reasoning_tokens: u16,
     pub(super) input_basis: u16,
+    /// The first target without a column.
     pub(super) total_tokens: u16,
+    pub(super) elapsed: u16,
     pub(super) ttft_ms: u16,
     pub(super) streaming: u16,
 }
@@ -241,8 +266,17 @@ impl Rules {
         builder.add_fields(dialects)?;
         builder.add_folds(dialects)?;
         for kind in &dialects.kinds {
-            let test = KindTest::new(kind, &mut builder)?;
-            builder.rules.kinds.push(test);
+            if kind.rule.log.is_empty() {
+                let test = KindTest::new(kind, &mut builder)?;
+                builder.rules.kinds.push(test);
+            } else {
+                let test = LogTest::new(kind, &mut builder)?;
+                builder.rules.logs.push(test);
+            }
+        }
+        for apart in &dialects.reasoning_apart {
+            let slot = builder.attribute(&apart.rule);
+            builder.rules.reasoning_apart.push(slot);
         }
         for place in &dialects.places {
             builder.rules.places.push(PlaceRule::new(place)?);
@@ -273,8 +307,10 @@ impl<'s> Builder<'s> {
             cache_read: at("cache_read", &count)?,
             cache_write: at("cache_write", &count)?,
             output_tokens: at("output_tokens", &count)?,
+            reasoning_tokens: at("reasoning_tokens", &count)?,
             input_basis: at("input_basis", &text)?,
             total_tokens: index(schema.fields().len()),
+            elapsed: index(schema.fields().len() + 1),
             ttft_ms: at("ttft_ms", &millis)?,
             streaming: at("streaming", &DataType::Boolean)?,
         };
@@ -287,21 +323,25 @@ impl<'s> Builder<'s> {
             DataType::Boolean => Shape::Flag,
             _ => Shape::Reserved,
         });
-        let targets = columns.chain([Shape::Count]).map(|shape| Target { shape, fold: None }).collect();
+        let all = columns.chain([Shape::Count, Shape::Millis]);
+        let targets = all.map(|shape| Target { shape, fold: None }).collect();
         let patterns = |patterns: &[Sourced<Pattern>]| patterns.iter().map(|pattern| &pattern.rule).collect();
         let rules = Rules {
             attributes: FastMap::default(),
             resources: FastMap::default(),
             events: FastMap::default(),
             readers: Vec::new(),
-            names: Vec::new(),
+            slotless: Vec::new(),
             aliases: Vec::new(),
             targets,
             kinds: Vec::new(),
+            logs: Vec::new(),
+            reasoning_apart: Vec::new(),
             places: Vec::new(),
             inputs: Vec::new(),
             zeros: Vec::new(),
             doubts: Vec::new(),
+            marks: Vec::new(),
             scopes: ScopeTests { tests: Vec::new(), dialects: dialects.scopes.clone() },
             content: patterns(&dialects.content),
             resource_noise: patterns(&dialects.resource_noise),
@@ -362,23 +402,28 @@ impl<'s> Builder<'s> {
     fn add_fields(&mut self, dialects: &Dialects) -> Result<(), DialectError> {
         let mut aliases = Vec::new();
         for field in &dialects.fields {
-            let target = self.target(&field.rule.column, field)?;
+            let rule = &field.rule;
+            let target = match rule.column.as_str() {
+                ELAPSED if !rule.log.is_empty() => self.rules.known.elapsed,
+                column => self.target(column, field)?,
+            };
             let is_time = self.rules.targets[usize::from(target)].shape == Shape::Millis;
-            for alias in &field.rule.from {
-                let mut alias = alias.clone();
+            let plus: Vec<_> = rule.plus.iter().map(|key| self.attribute(key)).collect();
+            let constant = rule.value.iter().map(|value| Alias::at(Origin::Constant(value.clone())));
+            for mut alias in rule.from.iter().cloned().chain(constant) {
                 if let Origin::EventTime(_) = alias.origin {
                     alias.unit = Some(Unit::Ns);
                 }
                 match alias.unit {
                     None if is_time => return Err(field.error("a time needs its `unit`".to_owned())),
                     Some(_) if !is_time => return Err(field.error("only a time has a `unit`".to_owned())),
-                    _ => aliases.push((target, alias)),
+                    _ => aliases.push((target, alias, plus.clone(), rule.log.clone())),
                 }
             }
         }
         // Stable: within a target the order of precedence stays.
-        aliases.sort_by_key(|(target, _)| *target);
-        for (target, alias) in aliases {
+        aliases.sort_by_key(|(target, ..)| *target);
+        for (target, alias, plus, log) in aliases {
             let number = index(self.rules.aliases.len());
             let slot = match &alias.origin {
                 Origin::Attribute(key) => self.attribute(key),
@@ -388,14 +433,14 @@ impl<'s> Builder<'s> {
                 }
                 Origin::Event { event, attribute } => self.event(event, Some(attribute)),
                 Origin::EventTime(event) => self.event(event, None),
-                Origin::Name(_) => NO_SLOT,
+                Origin::Name(_) | Origin::LinkTrace | Origin::Constant(_) => NO_SLOT,
             };
             match self.rules.readers.get_mut(usize::from(slot)) {
                 Some(readers) => readers.push(number),
-                None => self.rules.names.push(number),
+                None => self.rules.slotless.push(number),
             }
             let when = self.when(&alias.scope, alias.version.as_ref());
-            self.rules.aliases.push(AliasRule { target, slot, when, alias });
+            self.rules.aliases.push(AliasRule { target, slot, plus, when, log, alias });
         }
         Ok(())
     }
@@ -433,25 +478,52 @@ impl<'s> Builder<'s> {
             };
             self.rules.inputs.push(input);
         }
-        self.rules.zeros = self.corrections(&dialects.zeros)?;
-        self.rules.doubts = self.corrections(&dialects.doubts)?;
-        Ok(())
+        self.rules.zeros = self.corrections(&dialects.zeros, "")?;
+        self.rules.doubts = self.corrections(&dialects.doubts, MISREPORTED)?;
+        self.rules.marks = self.corrections(&dialects.marks, "")?;
+        for (rules, sourced) in [(&self.rules.zeros, &dialects.zeros), (&self.rules.doubts, &dialects.doubts)]
+        {
+            if let Some((_, sourced)) = rules.iter().zip(sourced).find(|(rule, _)| rule.columns.is_empty()) {
+                return Err(sourced.error("it corrects nothing: name its `columns`".to_owned()));
+            }
+        }
+        match self.rules.marks.iter().zip(&dialects.marks).find(|(rule, _)| rule.code.is_empty()) {
+            Some((_, sourced)) => Err(sourced.error("a mark gives a code: name it by `code`".to_owned())),
+            None => Ok(()),
+        }
     }
 
+    /// Rules that add `code` where they name none themselves.
     fn corrections(
         &mut self,
         corrections: &[Sourced<Correction>],
+        code: &'static str,
     ) -> Result<Vec<CorrectionRule>, DialectError> {
         let mut rules = Vec::new();
         for correction in corrections {
             let rule = &correction.rule;
+            if rule.attribute.is_none() && !rule.values.is_empty() {
+                return Err(correction.error("`values` are those of an `attribute`: name it".to_owned()));
+            }
+            let mut values = Lookup::default();
+            for value in &rule.values {
+                values.insert(value, ());
+            }
+            let values = (!rule.values.is_empty()).then_some(values);
+            let named = rule.code.as_deref().map(quality::mark).transpose();
             rules.push(CorrectionRule {
                 columns: self.targets(&rule.columns, correction)?,
+                code: named.map_err(|reason| correction.error(reason))?.unwrap_or(code),
+                void: rule.void,
+                attribute: rule.attribute.as_deref().map(|key| (self.attribute(key), values)),
+                without: rule.without.as_deref().map(|key| self.attribute(key)),
                 filled: self.targets(&rule.filled, correction)?,
+                missing: self.targets(&rule.missing, correction)?,
                 kinds: rule.kind.clone(),
                 providers: rule.provider.clone(),
+                models: rule.model.clone(),
                 streaming: rule.streaming,
-                void: rule.void,
+                names: rule.name.clone(),
                 when: self.when(&rule.scope, rule.version.as_ref()),
             });
         }

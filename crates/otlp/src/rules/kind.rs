@@ -54,14 +54,15 @@ impl KindTest {
             (Some(slot), None) => self.kind.filter(|_| reading.has(slot)),
             (Some(slot), Some(values)) => reading.text_at(slot).and_then(|text| values.get(&text).copied()),
         }?;
-        let names = || {
-            std::str::from_utf8(span.name)
-                .is_ok_and(|name| self.names.iter().any(|pattern| pattern.matches(name)))
-        };
         let holds = reading.holds(self.when)
             && (self.span_kinds.is_empty() || self.span_kinds.iter().any(|kind| *kind as u64 == span.kind))
             && self.filled.iter().all(|target| reading.is_candidate(*target))
-            && (self.names.is_empty() || names());
+            && (self.names.is_empty() || is_named(span, &self.names));
         holds.then_some(kind)
     }
+}
+
+/// Whether the span's name matches one of the patterns.
+pub(super) fn is_named(span: &Span<'_>, patterns: &[Pattern]) -> bool {
+    std::str::from_utf8(span.name).is_ok_and(|name| patterns.iter().any(|pattern| pattern.matches(name)))
 }

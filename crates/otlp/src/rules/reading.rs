@@ -6,11 +6,14 @@
 use std::borrow::Cow;
 
 use super::compile::{AliasRule, CorrectionRule, FastMap, NO_SLOT, Rules, ScopeFacts, Shape, Slot};
+use super::kind::is_named;
+use super::literal::{self, Found};
+use super::log::Names;
 use super::place::Locator;
 use super::scalar::{BadNumber, Scalar};
-use super::usage::{Sent, split};
-use crate::dialect::{Kind, Origin};
-use crate::quality::{BAD_NUMBER, BAD_TTFT, DIALECT_MISMATCH, MISREPORTED, Quality, ZERO_USAGE};
+use super::usage::{Sent, output as all_output, split};
+use crate::dialect::{Kind, Lookup, Origin, Pattern, Unit};
+use crate::quality::{BAD_NUMBER, BAD_TTFT, DIALECT_MISMATCH, JSON_CUT, Quality, ZERO_USAGE};
 use crate::wire::{Event, Malformed, Resource, Span, Value};
 
 /// Keys of one body whose slots are remembered; senders can make up any number.
@@ -22,7 +25,7 @@ pub(crate) type Placed<'p, 'a> = (usize, &'p Scalar<'a>);
 /// The state of reading one span.
 #[derive(Debug)]
 pub(crate) struct Reading<'a> {
-    rules: &'a Rules,
+    pub(super) rules: &'a Rules,
     scope: ScopeFacts,
     /// The slots of the keys that this body was seen to use: one look at each key but the first time.
     seen: FastMap<&'a [u8], Slot>,
@@ -40,8 +43,13 @@ pub(crate) struct Reading<'a> {
     /// The values of the columns, and which have one.
     cells: Vec<Option<Scalar<'a>>>,
     filled: Vec<u16>,
-    /// The slot that the input count came from.
+    /// Targets whose value lies past the cut of a text.
+    cut: Vec<u16>,
+    /// The slots that the input and the reasoning count came from.
     input_slot: u16,
+    reasoning_slot: u16,
+    /// What the log record is called that is being read; nothing while it is a span.
+    names: Names<'a>,
     locator: Locator<'a>,
 }
 
@@ -59,7 +67,10 @@ impl<'a> Reading<'a> {
             candidates: Vec::new(),
             cells: vec![None; rules.targets.len()],
             filled: Vec::new(),
+            cut: Vec::new(),
             input_slot: NO_SLOT,
+            reasoning_slot: NO_SLOT,
+            names: Names::default(),
             locator: Locator::new(&rules.places),
         }
     }
@@ -96,27 +107,43 @@ impl<'a> Reading<'a> {
         span: &Span<'a>,
         quality: &mut Quality,
     ) -> Result<(Kind, Option<&'a str>), Malformed> {
-        self.clear();
-        self.fill_slots(span)?;
-        for slot in self.span_slots.iter().chain(&self.resource_slots) {
-            self.candidates.extend_from_slice(&self.rules.readers[usize::from(*slot)]);
-        }
+        self.gather(span, Names::default())?;
         let judged = self.rules.kinds.iter().find_map(|test| Some((test.judge(span, self)?, test.dialect)));
         let (kind, dialect) = judged.map_or((Kind::Other, None), |(kind, dialect)| (kind, Some(dialect)));
-        self.candidates.extend_from_slice(&self.rules.names);
-        self.candidates.sort_unstable();
         self.resolve(span, kind, quality);
-        self.correct_place(kind);
-        self.correct_usage(kind, quality);
-        self.correct_first_token(span, quality);
+        self.correct(span, kind, quality);
         let dialect = self.scope.dialect.or(dialect);
         Ok((kind, dialect.map(|dialect| self.rules.dialect_names[dialect].as_str())))
     }
 
+    /// Sorts what the span carries into slots, and notes which aliases have a value.
+    pub(super) fn gather(&mut self, span: &Span<'a>, names: Names<'a>) -> Result<(), Malformed> {
+        self.clear();
+        self.names = names;
+        self.fill_slots(span)?;
+        for slot in self.span_slots.iter().chain(&self.resource_slots) {
+            self.candidates.extend_from_slice(&self.rules.readers[usize::from(*slot)]);
+        }
+        Ok(())
+    }
+
+    /// Puts right what the values of single columns don't tell.
+    pub(super) fn correct(&mut self, span: &Span<'a>, kind: Kind, quality: &mut Quality) {
+        self.correct_place(kind);
+        self.mark(span, kind, quality);
+        self.correct_usage(span, kind, quality);
+        self.correct_first_token(span, quality);
+    }
+
     /// The values of columns, those without left out.
     pub(crate) fn columns(&self) -> impl Iterator<Item = Placed<'_, 'a>> {
-        let stored = self.filled.iter().filter(|target| **target != self.rules.known.total_tokens);
+        let stored = self.filled.iter().filter(|target| **target < self.rules.known.total_tokens);
         stored.filter_map(|target| Some((usize::from(*target), self.cell(*target)?)))
+    }
+
+    /// The text in a column.
+    pub(crate) fn text_in(&self, column: usize) -> Option<&str> {
+        self.text(u16::try_from(column).ok()?)
     }
 
     /// What the dialect says of the span's status.
@@ -147,9 +174,27 @@ impl<'a> Reading<'a> {
         ))
     }
 
+    /// A value as text, that of a number and a flag too; nothing is the empty text.
+    pub(super) fn shown(&self, slot: u16) -> Cow<'a, str> {
+        match self.values[usize::from(slot)] {
+            Value::Text(bytes) => String::from_utf8_lossy(bytes),
+            Value::Int(value) => value.to_string().into(),
+            Value::Flag(value) => value.to_string().into(),
+            _ => Cow::Borrowed(""),
+        }
+    }
+
     /// Whether any alias of the target has a value.
     pub(super) fn is_candidate(&self, target: u16) -> bool {
-        self.candidates.iter().any(|alias| self.rule(*alias).target == target)
+        self.candidates.iter().any(|alias| {
+            let rule = self.rule(*alias);
+            rule.target == target && self.is_for_record(rule)
+        })
+    }
+
+    /// Whether an alias is for spans and all log records, or for this one.
+    fn is_for_record(&self, rule: &AliasRule) -> bool {
+        rule.log.is_empty() || self.names.matching(&rule.log).is_some()
     }
 
     fn rule(&self, alias: u16) -> &'a AliasRule {
@@ -165,8 +210,10 @@ impl<'a> Reading<'a> {
             self.cells[usize::from(target)] = None;
         }
         self.candidates.clear();
+        self.cut.clear();
         self.attribute_slots.clear();
         self.input_slot = NO_SLOT;
+        self.reasoning_slot = NO_SLOT;
     }
 
     fn fill_slots(&mut self, span: &Span<'a>) -> Result<(), Malformed> {
@@ -224,44 +271,74 @@ impl<'a> Reading<'a> {
     }
 
     /// Tries the aliases in their order; the first with a value fills its column.
-    fn resolve(&mut self, span: &Span<'a>, kind: Kind, quality: &mut Quality) {
+    pub(super) fn resolve(&mut self, span: &Span<'a>, kind: Kind, quality: &mut Quality) {
+        self.candidates.extend_from_slice(&self.rules.slotless);
+        self.candidates.sort_unstable();
         let candidates = std::mem::take(&mut self.candidates);
         for alias in &candidates {
             let rule = self.rule(*alias);
-            let allowed =
-                (rule.alias.kinds.is_empty() || rule.alias.kinds.contains(&kind)) && self.holds(rule.when);
-            if !allowed || self.cell(rule.target).is_some() {
+            if self.cell(rule.target).is_some() || !self.is_for(rule, span, kind) {
                 continue;
             }
-            let value = self.raw(rule, span, quality).map(|value| self.shaped(rule, value, span, quality));
-            match value {
-                Some(Ok(Some(value))) => {
+            let value = match self.raw(rule, span, quality) {
+                Found::Value(value) => value,
+                Found::Nothing => continue,
+                Found::Cut => {
+                    self.cut.push(rule.target);
+                    continue;
+                }
+            };
+            match self.shaped(rule, value, span, quality) {
+                Ok(Some(value)) => {
                     self.set(rule.target, Some(value));
                     if rule.slot != NO_SLOT {
                         self.consumed[usize::from(rule.slot)] |= !rule.alias.keep;
                     }
                     if rule.target == self.rules.known.input_tokens {
                         self.input_slot = rule.slot;
+                    } else if rule.target == self.rules.known.reasoning_tokens {
+                        self.reasoning_slot = rule.slot;
                     }
                 }
-                Some(Err(BadNumber)) => quality.flag(BAD_NUMBER),
-                Some(Ok(None)) | None => {}
+                Ok(None) => {}
+                Err(BadNumber) => quality.flag(BAD_NUMBER),
             }
         }
         self.candidates = candidates;
+        if self.cut.iter().any(|target| self.cell(*target).is_none()) {
+            quality.flag(JSON_CUT);
+        }
     }
 
-    fn raw(&self, rule: &AliasRule, span: &Span<'a>, quality: &mut Quality) -> Option<Scalar<'a>> {
+    /// Whether the alias is meant for such a span.
+    fn is_for(&self, rule: &AliasRule, span: &Span<'_>, kind: Kind) -> bool {
         let alias = &rule.alias;
-        if let Origin::Name(pattern) = &alias.origin {
-            let name = pattern.find(std::str::from_utf8(span.name).ok()?)?;
-            return (!name.is_empty()).then_some(Scalar::Text(name.into()));
+        (alias.kinds.is_empty() || alias.kinds.contains(&kind))
+            && self.holds(rule.when)
+            && self.is_for_record(rule)
+            && (!alias.root || span.is_root())
+            && (alias.name.is_none() || is_named(span, alias.name.as_slice()))
+    }
+
+    fn raw(&self, rule: &'a AliasRule, span: &Span<'a>, quality: &mut Quality) -> Found<'a> {
+        let alias = &rule.alias;
+        match &alias.origin {
+            Origin::Constant(value) => return Found::Value(Scalar::Text(value.as_str().into())),
+            Origin::Name(pattern) => {
+                let name = std::str::from_utf8(span.name).ok().and_then(|name| pattern.find(name));
+                return name.filter(|name| !name.is_empty()).map(|name| Scalar::Text(name.into())).into();
+            }
+            Origin::LinkTrace => {
+                let id = span.link_trace_id().ok().flatten().filter(|id| id.len() == 16);
+                return id.map(|id| Scalar::Text(hex::encode(id).into())).into();
+            }
+            _ => {}
         }
         let value = self.values[usize::from(rule.slot)];
         match &alias.json {
-            Some(path) => Scalar::in_json(value, path),
-            None if alias.join => Scalar::joined(value, quality),
-            None => Scalar::of(value, quality),
+            Some(path) => literal::find(value, path, quality),
+            None if alias.join => Scalar::joined(value, quality).into(),
+            None => Scalar::of(value, quality).into(),
         }
     }
 
@@ -282,20 +359,27 @@ impl<'a> Reading<'a> {
                     None => (!text.is_empty() && !rule.alias.folded).then_some(Scalar::Text(text)),
                 }
             }
-            (Shape::Count, _) => Some(Scalar::Int(value.count()?)),
+            (Shape::Count, _) => Some(Scalar::Int(value.count()? + self.more(rule, quality)?)),
             (Shape::SmallCount, _) => {
                 let count = value.count()?;
                 Some(Scalar::Int(i32::try_from(count).map_err(|_| BadNumber)?.into()))
             }
             (Shape::Millis, Some(unit)) => {
-                Some(Scalar::Float(value.millis(unit, i64::try_from(span.start).map_err(|_| BadNumber)?)?))
+                let since = if unit == Unit::After { span.end } else { span.start };
+                Some(Scalar::Float(value.millis(unit, i64::try_from(since).map_err(|_| BadNumber)?)?))
             }
             (Shape::Flag, _) => value.flag().map(Scalar::Flag),
             (Shape::Millis, None) | (Shape::Reserved, _) => None,
         })
     }
 
-    fn cell(&self, target: u16) -> Option<&Scalar<'a>> {
+    /// The sum of the counts that the one of the alias leaves out.
+    fn more(&self, rule: &AliasRule, quality: &mut Quality) -> Result<i64, BadNumber> {
+        let others = rule.plus.iter().filter_map(|slot| Scalar::of(self.values[usize::from(*slot)], quality));
+        others.map(|value| value.count()).sum()
+    }
+
+    pub(super) fn cell(&self, target: u16) -> Option<&Scalar<'a>> {
         self.cells[usize::from(target)].as_ref()
     }
 
@@ -322,7 +406,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Splits the input, and takes back counts that can't be.
-    fn correct_usage(&mut self, kind: Kind, quality: &mut Quality) {
+    fn correct_usage(&mut self, span: &Span<'_>, kind: Kind, quality: &mut Quality) {
         let known = &self.rules.known;
         let input = self.count(known.input_tokens);
         let output = self.count(known.output_tokens);
@@ -337,47 +421,44 @@ impl<'a> Reading<'a> {
                 known.cache_read,
                 known.cache_write,
                 known.output_tokens,
+                known.reasoning_tokens,
             ] {
                 self.set(target, None);
             }
             return;
         }
-        self.add_zeros(kind);
+        // All are judged by what was sent, so that no zero begets another, or a doubt.
+        let rules = self.rules;
+        let zeros: Vec<_> = rules.zeros.iter().filter(|rule| self.applies(rule, span, kind)).collect();
+        let doubts: Vec<_> = rules.doubts.iter().filter(|rule| self.applies(rule, span, kind)).collect();
+        for target in zeros.into_iter().flat_map(|rule| &rule.columns) {
+            if self.cell(*target).is_none() {
+                self.set(*target, Some(Scalar::Int(0)));
+            }
+        }
         let sent = Sent {
             input,
             uncached: self.count(known.input_uncached),
             cache_read: self.count(known.cache_read),
             cache_write: self.count(known.cache_write),
             output,
+            reasoning: self.count(known.reasoning_tokens),
+            reasoning_apart: self.rules.reasoning_apart.contains(&self.reasoning_slot),
             total: self.count(known.total_tokens),
         };
         let split = split(&sent, self.basis());
+        let all_output = all_output(&sent, self.basis());
         if split.mismatch {
             quality.flag(DIALECT_MISMATCH);
         }
         self.set(known.input_tokens, split.input.map(Scalar::Int));
         self.set(known.input_uncached, split.uncached.map(Scalar::Int));
         self.set(known.input_basis, split.basis.map(Scalar::Text));
-        self.doubt(kind, quality);
-    }
-
-    /// Zeros for what is left out; all judged by what was sent, so that no zero begets another.
-    fn add_zeros(&mut self, kind: Kind) {
-        let rules = self.rules;
-        let zeros: Vec<_> = rules.zeros.iter().filter(|rule| self.applies(rule, kind)).collect();
-        for target in zeros.into_iter().flat_map(|rule| &rule.columns) {
-            if self.cell(*target).is_none() {
-                self.set(*target, Some(Scalar::Int(0)));
-            }
-        }
-    }
-
-    /// Marks what the client is known to get wrong, and takes it back where it is too wrong to keep.
-    fn doubt(&mut self, kind: Kind, quality: &mut Quality) {
-        let rules = self.rules;
-        for rule in rules.doubts.iter() {
-            if self.applies(rule, kind) && rule.columns.iter().any(|target| self.cell(*target).is_some()) {
-                quality.flag(MISREPORTED);
+        self.set(known.output_tokens, all_output.map(Scalar::Int));
+        // What the client is known to get wrong is marked, and taken back where it is too wrong to keep.
+        for rule in doubts {
+            if rule.columns.iter().any(|target| self.cell(*target).is_some()) {
+                quality.flag(rule.code);
                 for target in rule.columns.iter().filter(|_| rule.void) {
                     self.set(*target, None);
                 }
@@ -385,24 +466,46 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn applies(&self, rule: &CorrectionRule, kind: Kind) -> bool {
+    /// Adds the codes of marks, which are judged by what was sent.
+    fn mark(&self, span: &Span<'_>, kind: Kind, quality: &mut Quality) {
+        for rule in self.rules.marks.iter().filter(|rule| self.applies(rule, span, kind)) {
+            quality.flag(rule.code);
+        }
+    }
+
+    fn applies(&self, rule: &CorrectionRule, span: &Span<'_>, kind: Kind) -> bool {
+        let holds = |(slot, values): &(u16, Option<Lookup<()>>)| match values {
+            None => self.has(*slot),
+            Some(values) => self.text_of(*slot).is_some_and(|text| values.get(&text).is_some()),
+        };
         self.holds(rule.when)
+            && rule.attribute.as_ref().is_none_or(holds)
+            && rule.without.is_none_or(|slot| !self.has(slot))
             && (rule.kinds.is_empty() || rule.kinds.contains(&kind))
             && rule.filled.iter().all(|target| self.cell(*target).is_some())
+            && rule.missing.iter().all(|target| self.cell(*target).is_none())
             && self.is_provider(&rule.providers)
+            && self.is_model(&rule.models)
             && rule.streaming.is_none_or(|streaming| {
                 self.cell(self.rules.known.streaming) == Some(&Scalar::Flag(streaming))
             })
+            && (rule.names.is_empty() || is_named(span, &rule.names))
+    }
+
+    /// An attribute as text, whatever its type.
+    fn text_of(&self, slot: u16) -> Option<Cow<'a, str>> {
+        self.text_at(slot).or_else(|| {
+            let mut unread = Quality::default();
+            Some(Scalar::of(self.values[usize::from(slot)], &mut unread)?.text(&mut unread))
+        })
     }
 
     /// What the tables know of the input count.
     fn basis(&self) -> Option<(crate::dialect::Basis, &'a str)> {
-        let model = self.text(self.rules.known.model);
         let rule = self.rules.inputs.iter().find(|rule| {
             (rule.attributes.is_empty() || rule.attributes.contains(&self.input_slot))
                 && self.is_provider(&rule.providers)
-                && (rule.models.is_empty()
-                    || model.is_some_and(|model| rule.models.iter().any(|pattern| pattern.matches(model))))
+                && self.is_model(&rule.models)
                 && self.holds(rule.when)
         })?;
         Some((rule.basis, &rule.label))
@@ -413,6 +516,13 @@ impl<'a> Reading<'a> {
             || self
                 .text(self.rules.known.provider)
                 .is_some_and(|said| providers.iter().any(|provider| provider == said))
+    }
+
+    fn is_model(&self, models: &[Pattern]) -> bool {
+        models.is_empty()
+            || self
+                .text(self.rules.known.model)
+                .is_some_and(|said| models.iter().any(|model| model.matches(said)))
     }
 
     /// Provider and region by host and model name, on spans that a provider serves.

@@ -10,8 +10,12 @@ mod one_group;
 mod percentiles;
 mod profile;
 mod register;
+<<<<<<< HEAD
 mod sample;
 mod samples;
+=======
+mod run_key;
+>>>>>>> main
 mod span_view;
 mod time;
 
