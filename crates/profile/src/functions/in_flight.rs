@@ -9,8 +9,8 @@ use std::{mem::size_of, sync::Arc};
 
 use arrow::{
     array::{
-        Array, ArrayBuilder, ArrayRef, AsArray, BooleanArray, Float64Builder, Int64Array, Int64Builder, ListArray, StructArray,
-        TimestampMicrosecondBuilder,
+        Array, ArrayBuilder, ArrayRef, AsArray, BooleanArray, Float64Builder, Int64Array, Int64Builder,
+        ListArray, StructArray, TimestampMicrosecondBuilder,
     },
     buffer::OffsetBuffer,
     datatypes::{DataType, Field, FieldRef, Fields, Int64Type, TimestampMicrosecondType},
@@ -71,7 +71,8 @@ impl AggregateUDFImpl for InFlight {
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
         let list = |what| {
-            Arc::new(Field::new(format_state_name(args.name, what), DataType::List(micros()), true)) as FieldRef
+            Arc::new(Field::new(format_state_name(args.name, what), DataType::List(micros()), true))
+                as FieldRef
         };
         Ok(vec![list("started"), list("ended")])
     }
@@ -182,7 +183,11 @@ impl GroupsAccumulator for Sweeps {
         Ok(vec![lists(|edges| &edges.started)?, lists(|edges| &edges.ended)?])
     }
 
-    fn convert_to_state(&self, arguments: &[ArrayRef], filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+    fn convert_to_state(
+        &self,
+        arguments: &[ArrayRef],
+        filter: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
         let rows: Vec<usize> = (0..arguments.first().map_or(0, Array::len)).collect();
         let mut each = Self::default();
         each.update_batch(arguments, &rows, filter, rows.len())?;
@@ -271,8 +276,10 @@ mod tests {
 
     fn swept(intervals: &[(i64, i64)]) -> Vec<(i64, i64, f64)> {
         let mut minutes = Minutes::default();
-        let edges =
-            Edges { started: intervals.iter().map(|i| i.0).collect(), ended: intervals.iter().map(|i| i.1).collect() };
+        let edges = Edges {
+            started: intervals.iter().map(|i| i.0).collect(),
+            ended: intervals.iter().map(|i| i.1).collect(),
+        };
         minutes.sweep(edges);
         let bucket: TimestampMicrosecondArray = minutes.bucket.finish();
         let (max, mean): (Int64Array, Float64Array) = (minutes.max.finish(), minutes.mean.finish());
@@ -292,11 +299,10 @@ mod tests {
     #[test]
     fn gaps() {
         let second = MINUTE / 60;
-        assert_eq!(swept(&[(-second, second), (5 * MINUTE, 5 * MINUTE + 6 * second)]), [
-            (-1, 1, 1.0 / 60.0),
-            (0, 1, 1.0 / 60.0),
-            (5, 1, 0.1)
-        ]);
+        assert_eq!(
+            swept(&[(-second, second), (5 * MINUTE, 5 * MINUTE + 6 * second)]),
+            [(-1, 1, 1.0 / 60.0), (0, 1, 1.0 / 60.0), (5, 1, 0.1)]
+        );
     }
 
     proptest! {

@@ -10,12 +10,9 @@ mod one_group;
 mod percentiles;
 mod profile;
 mod register;
-<<<<<<< HEAD
+mod run_key;
 mod sample;
 mod samples;
-=======
-mod run_key;
->>>>>>> main
 mod span_view;
 mod time;
 

@@ -35,5 +35,9 @@ impl<G: GroupsAccumulator + std::fmt::Debug + Sync> Accumulator for OneGroup<G> 
 }
 
 fn first(array: &ArrayRef) -> Result<ScalarValue> {
-    if array.is_empty() { ScalarValue::try_from(array.data_type()) } else { ScalarValue::try_from_array(array, 0) }
+    if array.is_empty() {
+        ScalarValue::try_from(array.data_type())
+    } else {
+        ScalarValue::try_from_array(array, 0)
+    }
 }

@@ -45,8 +45,9 @@ impl AggregateUDFImpl for Percentiles {
     }
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        let is_list =
-            |it: &DataType| matches!(it, DataType::List(_) | DataType::FixedSizeList(..) | DataType::LargeList(_));
+        let is_list = |it: &DataType| {
+            matches!(it, DataType::List(_) | DataType::FixedSizeList(..) | DataType::LargeList(_))
+        };
         match types {
             [numbers @ .., levels]
                 if is_list(levels)

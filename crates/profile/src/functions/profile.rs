@@ -67,7 +67,9 @@ fn metrics(argument: &DataType) -> Result<&Fields> {
         {
             Ok(fields)
         }
-        other => plan_err!("profile takes a struct of numbers, as in profile(named_struct('x', x), 1), not {other}"),
+        other => plan_err!(
+            "profile takes a struct of numbers, as in profile(named_struct('x', x), 1), not {other}"
+        ),
     }
 }
 

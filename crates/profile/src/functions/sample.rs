@@ -9,8 +9,6 @@
 //!
 //! Invariant: every answer depends on the multiset of values and weights only, not on their order.
 
-use std::mem::size_of;
-
 /// Millionths in a unit: what sums are exact to.
 const MICRO: f64 = 1e6;
 
@@ -74,11 +72,6 @@ impl Sample {
         &self.weights
     }
 
-    /// Bytes that the values take.
-    pub(super) fn bytes(&self) -> usize {
-        (self.values.capacity() + self.weights.capacity()) * size_of::<f64>()
-    }
-
     /// Weight, sum and sum of squares.
     pub(super) fn sums(&self) -> Sums {
         let (mut weight, mut total, mut squares) = (0_i128, 0_i128, 0_i128);
@@ -101,8 +94,11 @@ impl Sample {
         let mut ascending: Vec<usize> = (0..levels.len()).collect();
         ascending.sort_unstable_by(|a, b| levels[*a].total_cmp(&levels[*b]));
         let ordered: Vec<f64> = ascending.iter().map(|at| levels[*at]).collect();
-        let values =
-            if self.weights.is_empty() { selected(&mut self.values, &ordered) } else { self.weighted(&ordered) };
+        let values = if self.weights.is_empty() {
+            selected(&mut self.values, &ordered)
+        } else {
+            self.weighted(&ordered)
+        };
         let mut found = vec![0.0; levels.len()];
         for (at, value) in ascending.into_iter().zip(values) {
             found[at] = value;

@@ -160,7 +160,11 @@ impl<F: Finish> GroupsAccumulator for Samples<F> {
         Ok(states)
     }
 
-    fn convert_to_state(&self, arguments: &[ArrayRef], filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
+    fn convert_to_state(
+        &self,
+        arguments: &[ArrayRef],
+        filter: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
         let rows: Vec<usize> = (0..arguments.first().map_or(0, Array::len)).collect();
         let mut each = Self::new(self.function.clone());
         each.update_batch(arguments, &rows, filter, rows.len())?;

@@ -127,9 +127,7 @@ fn alike(got: &Value, expected: &Value) -> bool {
             let (a, b) = (a.as_f64().unwrap_or(f64::NAN), b.as_f64().unwrap_or(f64::NAN));
             (a - b).abs() <= NEAR * a.abs().max(b.abs())
         }
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b))
-        }
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b)),
         (Value::Object(a), Value::Object(b)) => {
             a.keys().all(|key| b.contains_key(key))
                 && b.iter().all(|(key, b)| alike(a.get(key).unwrap_or(&Value::Null), b))
