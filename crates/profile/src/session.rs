@@ -209,7 +209,9 @@ impl Reader {
     /// The same tables, in a session whose queries are not dealt out among threads.
     pub(crate) fn on_one_thread(&self) -> Self {
         let state = self.ctx.state();
-        let config = state.config().clone().with_target_partitions(1);
+        // The catalog is shared; a new default one would take its place, without a table in it.
+        let config =
+            state.config().clone().with_target_partitions(1).with_create_default_catalog_and_schema(false);
         let state = SessionStateBuilder::new_from_existing(state).with_config(config).build();
         Self { ctx: SessionContext::new_with_state(state), pinned: self.pinned.clone() }
     }
