@@ -82,6 +82,12 @@ fn claude_request(at: u64) -> Value {
     )
 }
 
+/// All rows, of which there must be so many.
+fn all<const N: usize>(decoded: &Decoded) -> [Row; N] {
+    let found: Vec<Row> = rows(&decoded.spans).collect();
+    found.try_into().map_err(|found: Vec<Row>| found.len()).unwrap()
+}
+
 fn tokens(row: &Row) -> [Option<i64>; 6] {
     ["input_tokens", "input_uncached", "cache_read", "cache_write", "output_tokens", "reasoning_tokens"]
         .map(|column| row.int(column))
@@ -119,10 +125,10 @@ fn claude_code() {
         ],
     );
     assert_eq!((decoded.received, decoded.rejected, decoded.passed_over), (3, 0, 4));
-    let message = decoded.message.unwrap();
-    assert_eq!(message, "4 log records tell of no model or tool call and are not stored");
-    let rows: Vec<Row> = rows(&decoded.spans).collect();
-    let [call, tool, error] = &rows[..] else { panic!("{} rows", rows.len()) };
+    let message = decoded.message.as_deref();
+    assert_eq!(message, Some("4 log records tell of no model or tool call and are not stored"));
+    let all = all(&decoded);
+    let [call, tool, error] = &all;
     assert_eq!(tokens(call), [Some(130_213), Some(5), Some(128_955), Some(1_253), Some(700), None]);
     assert_eq!(call.text("input_basis"), Some("exclusive: input is less than the cache"));
     for (column, wanted) in [
@@ -271,8 +277,8 @@ fn codex_cli() {
         ],
     );
     assert_eq!((decoded.received, decoded.passed_over), (4, 7));
-    let rows: Vec<Row> = rows(&decoded.spans).collect();
-    let [refused, call, tool, broken] = &rows[..] else { panic!("{} rows", rows.len()) };
+    let all = all(&decoded);
+    let [refused, call, tool, broken] = &all;
     assert_eq!((refused.text("kind"), refused.text("status")), (Some("model_call"), Some("error")));
     assert_eq!((refused.int("http_status"), refused.text("error_type")), (Some(429), Some("throttled")));
     assert_eq!((refused.float("duration_ms"), refused.text("trace_id")), (Some(34.0), Some(TRACE)));
@@ -286,7 +292,7 @@ fn codex_cli() {
     assert_eq!((refused.int("retries"), call.int("retries")), (Some(0), Some(0)));
     assert_eq!((tool.text("tool"), tool.text("status")), (Some("exec_command"), Some("ok")));
     assert_eq!((broken.text("status"), broken.text("error_type")), (Some("error"), Some("timeout")));
-    for row in &rows {
+    for row in &all {
         assert_eq!((row.text("run_key"), row.text("session_id")), (Some("c-1"), Some("c-1")));
         assert_eq!(row.text("name").map(|name| name.starts_with("codex.")), Some(true));
         assert!(!format!("{:?}", row.batch).contains("SECRET"));
@@ -357,14 +363,14 @@ fn gemini_cli() {
         ],
     );
     assert_eq!((decoded.received, decoded.passed_over), (3, 3));
-    let rows: Vec<Row> = rows(&decoded.spans).collect();
-    let [refused, call, tool] = &rows[..] else { panic!("{} rows", rows.len()) };
+    let all = all(&decoded);
+    let [refused, call, tool] = &all;
     assert_eq!((refused.int("http_status"), refused.text("error_type")), (Some(429), Some("throttled")));
     assert_eq!(tokens(call), [Some(5011), Some(4010), Some(1001), Some(0), Some(372), Some(301)]);
     assert_eq!((call.text("provider"), call.text("step")), (Some("gcp.gemini"), Some("main")));
     assert_eq!((call.float("duration_ms"), call.text("finish_reason")), (Some(337.0), Some("stop")));
     assert_eq!((tool.text("tool"), tool.int("payload_bytes")), (Some("run_shell_command"), Some(77)));
-    for row in &rows {
+    for row in &all {
         assert_eq!(
             (row.text("run_key"), row.text("dialect")),
             (Some("g-1########2"), Some("gemini-cli-logs"))
@@ -417,8 +423,8 @@ fn genai_events() {
         ],
     );
     assert_eq!((decoded.received, decoded.passed_over), (2, 3));
-    let rows: Vec<Row> = rows(&decoded.spans).collect();
-    let [call, failed] = &rows[..] else { panic!("{} rows", rows.len()) };
+    let all = all(&decoded);
+    let [call, failed] = &all;
     assert_eq!(tokens(call), [Some(900), Some(300), Some(600), Some(0), Some(30), None]);
     assert_eq!((call.text("trace_id"), call.text("span_id")), (Some(TRACE), Some(SPAN)));
     assert_eq!((failed.text("status"), failed.text("error_type")), (Some("error"), Some("throttled")));
