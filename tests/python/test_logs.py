@@ -130,7 +130,7 @@ def gemini_cli(agent):
     agent.log("gemini_cli.api_error", model="gemini-2.5-pro", **failed)
     agent.log(
         "gemini_cli.api_response",
-        model="gemini-2.5-pro-001",
+        model="gemini-2.5-pro",
         duration_ms=337,
         input_token_count=5001,
         output_token_count=71,

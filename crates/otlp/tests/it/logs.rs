@@ -9,11 +9,12 @@ use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope};
 use opentelemetry_proto::tonic::logs::v1::{LogRecord, ResourceLogs, ScopeLogs};
 use opentelemetry_proto::tonic::resource::v1::Resource;
-use plimsoll_otlp::{DecodeError, Decoded, Encoding};
+use plimsoll_otlp::{DecodeError, Decoded, Decoder, Dialects, Encoding, Receipt};
 use prost::Message;
 use serde_json::{Value, json};
 
-use crate::support::{Row, START, attribute, request, rows, span, try_decode, try_decode_logs};
+use crate::files::{dialect_files, schema};
+use crate::support::{Row, START, attribute, decoder_with, request, rows, span, try_decode, try_decode_logs};
 
 const SECOND: u64 = 1_000_000_000;
 const TRACE: &str = "44c50f492ed77e898335b8d40687bf11";
@@ -502,6 +503,59 @@ fn bad_bodies() {
     assert_eq!((decoded.received, decoded.rejected), (3, 1));
     assert_eq!((decoded.spans.num_rows(), decoded.quarantined.num_rows()), (1, 1));
     assert_eq!(decoded.message.as_deref(), Some("1 log record rejected: it is no JSON object"));
+}
+
+/// Any event can be made a call by a file of one's own; what a record can't have is told with its line.
+#[test]
+fn a_dialect_of_ones_own() {
+    let file = r#"
+dialect = "ours"
+logs = ["bot.*"]
+[[kind]]
+kind = "model_call"
+log = ["bot.answered"]
+where = { answered_by = ["model"] }
+[[field]]
+column = "duration_ms"
+from = [{ attribute = "took", unit = "s" }]
+[[field]]
+column = "input_tokens"
+from = ["asked"]
+plus = ["examples"]
+[[field]]
+column = "tier"
+value = "2"
+"#;
+    let decoder = decoder_with(&[("ours.toml", file)]);
+    let answered = |by: &str| {
+        record(
+            SECOND,
+            &json!({ "event.name": "bot.answered", "answered_by": by, "took": 0.25, "asked": 40, "examples": "2" }),
+        )
+    };
+    let other = record(SECOND, &json!({ "event.name": "bot.greeted", "asked": 7 }));
+    let body = body("", "bot", &[answered("model"), answered("script"), other]);
+    let receipt = Receipt { received_unix_micros: 0, source: "test" };
+    let decoded = decoder.decode_logs(&body, Encoding::Json, &receipt).unwrap();
+    assert_eq!(decoded.passed_over, 2);
+    let [call] = &all(&decoded);
+    assert_eq!(
+        (call.int("input_tokens"), call.float("duration_ms"), call.int("tier")),
+        (Some(42), Some(250.0), Some(2))
+    );
+
+    for (text, reason) in [
+        ("[[kind]]\nkind = \"step\"\nlog = [\"x\"]\nname = [\"x\"]", "has neither `span_kind` nor `name`"),
+        ("[[field]]\ncolumn = \"duration_ms\"\nfrom = [\"x\"]", "is filled by the decoder itself"),
+        ("[[field]]\ncolumn = \"duration_ms\"\nlog = [\"x\"]\nfrom = [\"x\"]", "a time needs its `unit`"),
+    ] {
+        let files = dialect_files()
+            .into_iter()
+            .chain([("bad.toml".to_owned(), format!("dialect = \"bad\"\n{text}"))]);
+        let dialects = Dialects::load(files).unwrap();
+        let error = Decoder::new(dialects, schema("spans"), schema("quarantine")).unwrap_err().to_string();
+        assert!(error.starts_with("bad.toml:2: ") && error.contains(reason), "{error}");
+    }
 }
 
 /// Odd numbers are null and said to be bad, in a record as in a span.
