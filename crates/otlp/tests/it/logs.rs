@@ -155,7 +155,7 @@ fn claude_code() {
     assert_eq!((tool.float("duration_ms"), tool.int("payload_bytes")), (Some(85.0), Some(2)));
     assert_eq!((error.text("kind"), error.text("status")), (Some("model_call"), Some("error")));
     assert_eq!((error.int("http_status"), error.text("error_type")), (Some(429), Some("throttled")));
-    assert_eq!((error.int("attempt"), tokens(error)), (Some(2), [None; 6]));
+    assert_eq!((error.int("attempt"), error.int("retries"), tokens(error)), (Some(2), None, [None; 6]));
     for row in [call, tool, error] {
         assert_eq!((row.text("parent_span_id"), row.text("trace_id")), (None, call.text("trace_id")));
         assert!(!format!("{:?}", row.batch).contains("SECRET"));
