@@ -6,7 +6,8 @@
 -- partition: start_day
 -- replaces: touched runs
 SELECT
-  run_id,
+  run['run_id'] AS run_id,
+  run['trace_ids'] AS trace_ids,
   run['workflow'] AS workflow,
   run['service'] AS service,
   run['tenant'] AS tenant,
@@ -24,6 +25,7 @@ SELECT
   run['model_attempts'] AS model_attempts,
   run['throttled_attempts'] AS throttled_attempts,
   run['retries'] AS retries,
+  run['retries_after_timeout'] AS retries_after_timeout,
   run['tool_calls'] AS tool_calls,
   run['max_parallel_model_calls'] AS max_parallel_model_calls,
   run['max_parallel_tools'] AS max_parallel_tools,
@@ -43,6 +45,10 @@ SELECT
   run['tool_ms'] AS tool_ms,
   run['queue_wait_ms'] AS queue_wait_ms,
   run['own_ms'] AS own_ms,
+  run['critical_model_ms'] AS critical_model_ms,
+  run['critical_tool_ms'] AS critical_tool_ms,
+  run['stall_ms'] AS stall_ms,
+  run['input_growth'] AS input_growth,
   run['expansion'] AS expansion,
   CAST(NULL AS DECIMAL(38, 12)) AS cost_usd,
   run['usage_coverage'] AS usage_coverage,
@@ -58,4 +64,4 @@ SELECT
   run['first_received'] AS first_received,
   run['last_received'] AS last_received,
   CAST(run['start_time'] AS DATE) AS start_day
-FROM assembled
+FROM (SELECT unnest(runs) AS run FROM assembled)

@@ -4,7 +4,8 @@
 -- partition: start_day
 -- replaces: touched runs
 SELECT
-  run_id, c['span_id'] AS span_id, c['workflow'] AS workflow, c['step'] AS step,
+  c['run_id'] AS run_id, c['span_id'] AS span_id, c['workflow'] AS workflow, c['service'] AS service, c['dialect'] AS dialect,
+  c['scope'] AS scope, c['scope_version'] AS scope_version, c['step'] AS step,
   c['step_index'] AS step_index, c['account'] AS account, c['region'] AS region, c['pool'] AS pool,
   c['provider'] AS provider, c['endpoint'] AS endpoint, c['model'] AS model,
   c['response_model'] AS response_model, c['operation'] AS operation, c['kind'] AS kind,
@@ -12,14 +13,12 @@ SELECT
   c['queue_wait_ms'] AS queue_wait_ms, c['attempts'] AS attempts, c['status'] AS status,
   c['http_status'] AS http_status, c['error_type'] AS error_type,
   c['finish_reason'] AS finish_reason, c['streaming'] AS streaming,
+  c['stall_ms'] AS stall_ms, c['output_tokens_per_s'] AS output_tokens_per_s,
   c['input_tokens'] AS input_tokens, c['input_uncached'] AS input_uncached,
   c['cache_read'] AS cache_read, c['cache_write'] AS cache_write,
   c['output_tokens'] AS output_tokens, c['reasoning_tokens'] AS reasoning_tokens,
   c['retrieved_tokens'] AS retrieved_tokens, c['history_tokens'] AS history_tokens,
   c['tool_result_tokens'] AS tool_result_tokens, c['max_output_tokens'] AS max_output_tokens,
   c['prompt_version'] AS prompt_version, c['usage_source'] AS usage_source,
-  c['input_basis'] AS input_basis, c['weight'] AS weight, start_day
-FROM (
-  SELECT run_id, CAST(run['start_time'] AS DATE) AS start_day, unnest(model_calls) AS c
-  FROM assembled
-)
+  c['input_basis'] AS input_basis, c['weight'] AS weight, CAST(c['run_start_time'] AS DATE) AS start_day
+FROM (SELECT unnest(model_calls) AS c FROM assembled)

@@ -4,14 +4,26 @@
 //! set of spans alone, not on their order, their batches or how often each came.
 
 use crate::calls::Calls;
-use crate::classify::kind_of;
+use crate::classify::kinds_of;
 use crate::forest::Forest;
 use crate::kinds::Kind;
+use crate::operations::Operation;
 use crate::rows::Assembled;
 use crate::run::Parts;
+use crate::runs;
 use crate::span::Span;
+use crate::tools::Tool;
 use crate::unique::unique;
 use crate::{doubles, operations, quality, tools, usage};
+
+/// Makes the rows of every run that the spans of some traces belong to, ordered by run id.
+///
+/// The spans are all that was received for these traces, in any order, repeats included; see
+/// [`part`](crate::part) for what makes a run.
+#[must_use]
+pub fn assemble_runs(spans: Vec<Span<'_>>) -> Vec<Assembled<'_>> {
+    runs::part(spans).into_iter().map(|(run_id, spans)| assemble(run_id, spans)).collect()
+}
 
 /// Makes one run's rows from every span received for it, in any order, repeats included.
 ///
@@ -33,27 +45,56 @@ pub fn assemble<'a>(run_id: &'a str, spans: Vec<Span<'a>>) -> Assembled<'a> {
     for span in &forest.nodes {
         codes.extend_from_slice(&span.quality);
     }
+    let found = Elected::new(&forest, &mut codes);
 
-    let kinds: Vec<Kind> = forest.nodes.iter().map(|span| kind_of(span)).collect();
-    let mut calls = Calls::innermost(&forest, &kinds, &mut codes);
-    calls.inherit_steps(&forest);
-    doubles::merge(&mut calls, &mut codes);
-    calls.fill_from_wrappers(&forest, &kinds);
-    usage::settle(&mut calls, &forest, &kinds, &mut codes);
-    usage::fill_details(&mut calls, &forest, &kinds);
-    let operations = operations::group(&calls, &forest, &kinds, &mut codes);
-    let tools = tools::executions(&forest, &kinds);
-
+    let trace_ids = traces(run_id, &spans);
     let received = spans.iter().map(|span| span.received_at);
     let (first_received, last_received) = (received.clone().min().unwrap_or(0), received.max().unwrap_or(0));
     Parts {
         run_id,
+        trace_ids,
         forest: &forest,
-        kinds: &kinds,
-        calls: &calls,
-        operations: &operations,
-        tools: &tools,
+        kinds: &found.kinds,
+        calls: &found.calls,
+        operations: &found.operations,
+        tools: &found.tools,
         codes,
     }
     .into_rows(first_received, last_received)
+}
+
+/// The traces of a run, where it isn't just the one that it is called by.
+fn traces<'a>(run_id: &str, spans: &[Span<'a>]) -> Vec<&'a str> {
+    if spans.iter().all(|span| span.trace_id == run_id) {
+        return Vec::new();
+    }
+    let mut traces: Vec<&'a str> = spans.iter().map(|span| span.trace_id).collect();
+    traces.sort_unstable();
+    traces.dedup();
+    traces
+}
+
+/// What the spans of a run were elected to be.
+pub(crate) struct Elected<'a> {
+    pub(crate) kinds: Vec<Kind>,
+    pub(crate) calls: Calls<'a>,
+    pub(crate) operations: Vec<Operation>,
+    pub(crate) tools: Vec<Tool<'a>>,
+}
+
+impl<'a> Elected<'a> {
+    /// Holds the election.
+    pub(crate) fn new(forest: &Forest<'_, 'a>, codes: &mut Vec<&'a str>) -> Self {
+        let kinds = kinds_of(forest, codes);
+        let mut calls = Calls::innermost(forest, &kinds, codes);
+        calls.inherit_steps(forest);
+        doubles::merge(&mut calls, codes);
+        calls.fill_from_wrappers(forest, &kinds);
+        calls.find_requests(forest, &kinds);
+        usage::settle(&mut calls, forest, &kinds, codes);
+        usage::fill_details(&mut calls, forest, &kinds);
+        let operations = operations::group(&calls, forest, &kinds, codes);
+        let tools = tools::executions(forest, &kinds);
+        Self { kinds, calls, operations, tools }
+    }
 }

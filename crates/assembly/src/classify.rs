@@ -3,9 +3,35 @@
 //! The dialect tables (`plimsoll-otlp`) have classed each span by itself; what is corrected here are
 //! the spans that look like a call and are none. Each rule is named, with the dialect that needs it.
 
+use crate::forest::Forest;
 use crate::kinds::Kind;
-use crate::quality::{LIFECYCLE_SPAN, PENDING_SPAN};
+use crate::quality::{LIFECYCLE_SPAN, LOGS_PREFERRED, PENDING_SPAN};
 use crate::span::Span;
+
+/// Kinds of a run's spans, by node.
+///
+/// Where logs tell of model calls (or of tools), spans that tell of them, too, are no calls: one source
+/// counts, and of these the logs are the fuller. Source: `facts/dialects.md` 2, rule 6.
+pub(crate) fn kinds_of<'a>(forest: &Forest<'_, 'a>, codes: &mut Vec<&'a str>) -> Vec<Kind> {
+    let mut kinds: Vec<Kind> = forest.nodes.iter().map(|span| kind_of(span)).collect();
+    if !forest.nodes.iter().any(|span| span.from_log) {
+        return kinds;
+    }
+    let same: [fn(Kind) -> bool; 2] = [Kind::is_model, |kind| kind == Kind::ToolCall];
+    for same in same {
+        let told = forest.nodes.iter().zip(&kinds);
+        if !told.clone().any(|(span, kind)| span.from_log && same(*kind)) {
+            continue;
+        }
+        for (span, kind) in forest.nodes.iter().zip(&mut kinds) {
+            if !span.from_log && same(*kind) {
+                *kind = Kind::Other;
+                codes.push(LOGS_PREFERRED);
+            }
+        }
+    }
+    kinds
+}
 
 /// Kind of a span, or `Other` where it only looks like a call.
 pub(crate) fn kind_of(span: &Span<'_>) -> Kind {

@@ -80,6 +80,18 @@ impl Failure {
         }
     }
 
+    /// The class as `error_type` has it; `None` where it was not told.
+    pub(crate) const fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Throttled => Some("throttled"),
+            Self::Capacity => Some("capacity"),
+            Self::Timeout => Some("timeout"),
+            Self::Server => Some("server"),
+            Self::Final => Some("final"),
+            Self::Unknown => None,
+        }
+    }
+
     /// Whether a client would send the same request again. An unknown failure counts as such: the
     /// same call right after it is likelier a retry than a new operation.
     pub(crate) const fn retryable(self) -> bool {

@@ -38,6 +38,43 @@ pub(crate) fn covered(intervals: &mut [Interval], window: Interval) -> i64 {
     total
 }
 
+/// The intervals on the critical path of a window, latest first, each cut to the part that is on it.
+///
+/// Read backwards: what the end waited for is what ended last before it; what that waited for is what
+/// ended last before its start; and so on. Shortening anything else would not have ended the run sooner.
+pub(crate) fn critical(intervals: &[Interval], window: Interval) -> Vec<(usize, i64)> {
+    let mut by_end: Vec<usize> = (0..intervals.len()).collect();
+    // Of those that ended together the longest: the others ran beside it.
+    by_end.sort_by_key(|&i| (std::cmp::Reverse(intervals[i].1.min(window.1)), intervals[i].0));
+    let mut path = Vec::new();
+    let mut until = window.1;
+    // What started before `until` and ended after it ran into it; of those the longest is on the path.
+    let mut next = by_end.into_iter().peekable();
+    let mut running: Option<usize> = None;
+    loop {
+        while let Some(&i) = next.peek() {
+            if intervals[i].1.min(window.1) < until {
+                break;
+            }
+            next.next();
+            if running.is_none_or(|best| intervals[i].0 < intervals[best].0) {
+                running = Some(i);
+            }
+        }
+        let on_path = running.take().filter(|&i| intervals[i].0 < until).or_else(|| next.next());
+        let Some(i) = on_path else { break };
+        let (start, end) = (intervals[i].0.max(window.0), intervals[i].1.min(until));
+        if end > start {
+            path.push((i, end - start));
+            until = start;
+        }
+        if until <= window.0 {
+            break;
+        }
+    }
+    path
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,6 +91,16 @@ mod tests {
         assert_eq!(covered(&mut [(0, 10)], (20, 25)), 0);
     }
 
+    /// Of branches side by side the last to end is on the path, and what it followed; gaps are not.
+    #[test]
+    fn critical_path() {
+        assert_eq!(critical(&[(0, 10), (0, 4), (5, 9)], (0, 12)), [(0, 10)]);
+        assert_eq!(critical(&[(0, 4), (5, 9), (6, 8)], (0, 9)), [(1, 4), (0, 4)]);
+        assert_eq!(critical(&[(0, 6), (4, 9)], (2, 9)), [(1, 5), (0, 2)]);
+        assert_eq!(critical(&[(3, 3), (20, 30)], (0, 9)), []);
+        assert_eq!(critical(&[], (0, 9)), []);
+    }
+
     proptest! {
         /// The sweep agrees with counting instant by instant.
         #[test]
@@ -62,6 +109,8 @@ mod tests {
             let at = |t: i64| intervals.iter().filter(|&&(s, e)| s <= t && t < e.max(s + 1)).count() as i64;
             prop_assert_eq!(most_at_once(&intervals), (0..60).map(at).max().unwrap_or(0));
             let inside = (3..45).filter(|&t| intervals.iter().any(|&(s, e)| s <= t && t < e)).count() as i64;
+            let on_path: i64 = critical(&intervals, (3, 45)).iter().map(|(_, length)| *length).sum();
+            prop_assert_eq!(on_path, inside);
             prop_assert_eq!(covered(&mut intervals, (3, 45)), inside);
         }
     }

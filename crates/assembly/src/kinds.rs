@@ -104,3 +104,14 @@ words! {
         Missing = "missing",
     }
 }
+
+words! {
+    /// Who sends a request again (column `layer` of `attempts`).
+    RetryLayer {
+        /// The client library, within one span.
+        #[default]
+        Client = "client",
+        /// The application or its framework, by a span of its own.
+        Application = "application",
+    }
+}

@@ -1,7 +1,7 @@
 //! One run's spans in, its rows out.
 //!
-//! [`assemble`] takes every span received for one run, in any order and any number of times, and
-//! gives the rows of `runs`, `model_calls`, `attempts` and `tool_calls`. It counts like the wire
+//! [`assemble_runs`] takes every span received for some traces, in any order and any number of times,
+//! parts them into runs and gives the rows of `runs`, `model_calls`, `attempts` and `tool_calls`. It counts like the wire
 //! does: a span once, a token once, operations and attempts apart. [`naming`] holds the match rules
 //! that give workflows, accounts and pools their names before that; [`quality`] the codes that say
 //! what is odd.
@@ -14,6 +14,7 @@ mod call_rows;
 mod calls;
 mod classify;
 mod doubles;
+mod explain;
 mod failure;
 mod forest;
 mod intervals;
@@ -23,13 +24,16 @@ mod operations;
 pub mod quality;
 mod rows;
 mod run;
+mod runs;
 mod span;
 mod tools;
 mod unique;
 mod usage;
 mod workflow;
 
-pub use assemble::assemble;
-pub use kinds::{Kind, Outcome, Status, UsageSource};
+pub use assemble::{assemble, assemble_runs};
+pub use explain::{Role, Verdict, explain};
+pub use kinds::{Kind, Outcome, RetryLayer, Status, UsageSource};
 pub use rows::{Assembled, Attempt, ModelCall, Run, ToolCall};
+pub use runs::part;
 pub use span::{Limits, Span, Tokens};

@@ -3,11 +3,13 @@
 //! A call that failed in a way that is worth another try, and the next call of that model from the
 //! same parent, are attempts of one operation; so are calls that number themselves as such. Where the
 //! retry is made farther up (a task or an agent loop run again), the failed call is the last of its
-//! branch and the retry the first of the next, like-named one. Sources: `facts/dialects.md` 1.9, N7;
+//! branch and the retry the first of the next, like-named one. Under one wrapper span of a model call
+//! (a gateway, a framework's list of fallbacks) they are tries of it whatever model they go to. Sources: `facts/dialects.md` 1.9, N7;
 //! `facts/torture.md` T05; the corpora `vercel-ai-6-json`, `pydantic-ai`, `openai-agents-*`.
 
 use crate::calls::{Call, Calls};
 use crate::doubles::models_agree;
+use crate::failure::Failure;
 use crate::forest::{Forest, NOBODY};
 use crate::kinds::Kind;
 use crate::quality::RETRY_ASSUMED;
@@ -38,6 +40,7 @@ pub(crate) fn group<'a>(
             forest,
             kinds,
             edges: Edges::new(calls, forest),
+            wrappers: wrappers(forest, kinds),
             tried_before: vec![false; list.len()],
         }
         .link(&mut next, codes);
@@ -62,6 +65,24 @@ pub(crate) fn group<'a>(
         (list[first].span.start_unix_nano, first)
     });
     operations
+}
+
+/// The nearest span of a model call above each node.
+fn wrappers(forest: &Forest<'_, '_>, kinds: &[Kind]) -> Vec<u32> {
+    let mut wrappers = vec![NOBODY; forest.len()];
+    for &node in &forest.top_down {
+        let parent = forest.parents[node as usize];
+        if (parent as usize) < forest.len() {
+            let above = wrappers[parent as usize];
+            wrappers[node as usize] = match kinds[parent as usize] {
+                kind if kind.is_model() => parent,
+                // What an agent or a tool does below a call is work of its own.
+                Kind::Agent | Kind::Workflow | Kind::ToolCall => NOBODY,
+                _ => above,
+            };
+        }
+    }
+    wrappers
 }
 
 /// First and last call below each node, by start.
@@ -98,6 +119,8 @@ struct Linker<'c, 's, 'a> {
     forest: &'c Forest<'s, 'a>,
     kinds: &'c [Kind],
     edges: Edges,
+    /// Nearest span of a model call above each node; `NOBODY` where there is none.
+    wrappers: Vec<u32>,
     /// Calls that are already the retry of another.
     tried_before: Vec<bool>,
 }
@@ -107,10 +130,14 @@ impl<'a> Linker<'_, '_, 'a> {
     fn link(&mut self, next: &mut [u32], codes: &mut Vec<&'a str>) {
         for (failed, next) in next.iter_mut().enumerate() {
             let call = &self.calls.list[failed];
-            if call.failure.is_none() || call.stand_in {
+            // What wrote tokens and names no reason answered, whatever its status says (one exporter marks
+            // every span after a failure as failed): nobody asks that again.
+            let answered = call.failure == Some(Failure::Unknown)
+                && call.span.tokens.output_tokens.is_some_and(|n| n > 0);
+            if call.failure.is_none() || call.stand_in || answered {
                 continue;
             }
-            let retry = match self.among_siblings(failed) {
+            let retry = match self.among_siblings(failed).or_else(|| self.under_wrapper(failed)) {
                 Some(retry) => Some(retry),
                 None => {
                     let retry = self.farther_up(failed);
@@ -134,6 +161,24 @@ impl<'a> Linker<'_, '_, 'a> {
             .filter(|&sibling| self.kinds[sibling].is_model())
             .filter_map(|sibling| self.first_below(sibling))
             .find(|&retry| retry != failed && self.retries(failed, retry))
+    }
+
+    /// The next call below the same wrapper, to whichever model.
+    fn under_wrapper(&self, failed: usize) -> Option<usize> {
+        let call = &self.calls.list[failed];
+        let wrapper = self.wrappers[call.node];
+        if wrapper == NOBODY || !call.failure?.retryable() {
+            return None;
+        }
+        let later = self.calls.list.iter().enumerate().skip(failed + 1).take(NEIGHBOURS);
+        later
+            .filter(|(retry, _)| !self.tried_before[*retry])
+            .find(|(_, next)| {
+                self.wrappers[next.node] == wrapper
+                    && next.span.kind == call.span.kind
+                    && next.span.start_unix_nano >= call.end
+            })
+            .map(|(retry, _)| retry)
     }
 
     /// The first call of the next branch that bears the same name as one which the failed call ended.

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::kinds::{Kind, Outcome, Status, UsageSource};
+use crate::kinds::{Kind, Outcome, RetryLayer, Status, UsageSource};
 use crate::span::{Limits, Tokens};
 
 /// Everything that one run's spans say.
@@ -27,6 +27,8 @@ pub struct Assembled<'a> {
 pub struct Run<'a> {
     /// Id that the caller gave: the trace id unless configured otherwise.
     pub run_id: &'a str,
+    /// Traces that make it up, sorted; empty where it is just the trace of its id.
+    pub trace_ids: Vec<&'a str>,
     /// Workflow.
     pub workflow: Option<Cow<'a, str>>,
     /// Service of the root.
@@ -55,7 +57,9 @@ pub struct Run<'a> {
     pub throttled_attempts: Option<i64>,
     /// Attempts beyond the first of each operation.
     pub retries: Option<i64>,
-    /// Tool executions.
+    /// Attempts that repeated, unchanged, one that had timed out: the provider may do that work twice.
+    pub retries_after_timeout: Option<i64>,
+    /// Tool executions; `None` where models asked for tools and no span shows one.
     pub tool_calls: Option<i64>,
     /// Most model calls at one instant.
     pub max_parallel_model_calls: Option<i64>,
@@ -83,6 +87,14 @@ pub struct Run<'a> {
     pub queue_wait_ms: Option<f64>,
     /// Rest of the run's time.
     pub own_ms: Option<f64>,
+    /// Part of the critical path that model calls took.
+    pub critical_model_ms: Option<f64>,
+    /// Part of the critical path that tools took.
+    pub critical_tool_ms: Option<f64>,
+    /// Longest gap in any stream.
+    pub stall_ms: Option<f64>,
+    /// Mean growth of the input from one generation call to the next of the same step, tokens.
+    pub input_growth: Option<f64>,
     /// Model and tool calls per request.
     pub expansion: Option<f64>,
     /// Share of generation calls whose usage is known.
@@ -116,12 +128,22 @@ pub struct Run<'a> {
 pub struct ModelCall<'a> {
     /// Run.
     pub run_id: &'a str,
+    /// Start of the run.
+    pub run_start_time: i64,
     /// Span of the operation's last attempt.
     pub span_id: &'a str,
     /// Workflow of the run.
     pub workflow: Option<Cow<'a, str>>,
     /// Step.
     pub step: Option<&'a str>,
+    /// Service of the span that it counts by.
+    pub service: Option<&'a str>,
+    /// Dialect of that span.
+    pub dialect: Option<&'a str>,
+    /// Instrumentation scope of that span.
+    pub scope: Option<&'a str>,
+    /// Version of the scope.
+    pub scope_version: Option<&'a str>,
     /// Place among the run's generation calls, from 1; `None` for embeddings and reranking.
     pub step_index: Option<i64>,
     /// Account.
@@ -162,6 +184,10 @@ pub struct ModelCall<'a> {
     pub finish_reason: Option<&'a str>,
     /// Streamed.
     pub streaming: Option<bool>,
+    /// Longest gap in the stream.
+    pub stall_ms: Option<f64>,
+    /// Output tokens a second, from the first token on where that is known.
+    pub output_tokens_per_s: Option<f64>,
     /// Token counts.
     pub tokens: Tokens,
     /// Part of the prompt that retrieval added.
@@ -187,6 +213,8 @@ pub struct ModelCall<'a> {
 pub struct Attempt<'a> {
     /// Run.
     pub run_id: &'a str,
+    /// Start of the run.
+    pub run_start_time: i64,
     /// Span that told of it.
     pub span_id: &'a str,
     /// Number within its operation, from 1.
@@ -213,6 +241,14 @@ pub struct Attempt<'a> {
     pub http_status: Option<i32>,
     /// Class of the failure.
     pub error_type: Option<&'a str>,
+    /// Who sent it again: null for a first attempt.
+    pub layer: Option<RetryLayer>,
+    /// Class of the failure that it follows; null for a first attempt or where that was not told.
+    pub after: Option<&'static str>,
+    /// Whether it asked for the same as the attempt before it, as far as the client tells both.
+    pub unchanged: Option<bool>,
+    /// Step of its operation.
+    pub step: Option<&'a str>,
     /// Answered 429 by the provider's limit.
     pub throttled: bool,
     /// The provider charges for it.
@@ -232,6 +268,8 @@ pub struct Attempt<'a> {
 pub struct ToolCall<'a> {
     /// Run.
     pub run_id: &'a str,
+    /// Start of the run.
+    pub run_start_time: i64,
     /// Span.
     pub span_id: &'a str,
     /// Workflow of the run.

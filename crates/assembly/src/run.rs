@@ -9,7 +9,7 @@ use crate::call_rows::ShownScopes;
 use crate::calls::{Call, Calls};
 use crate::failure::Failure;
 use crate::forest::Forest;
-use crate::intervals::{Interval, covered, most_at_once};
+use crate::intervals::{Interval, covered, critical, most_at_once};
 use crate::kinds::{Kind, Outcome, Status, UsageSource};
 use crate::operations::Operation;
 use crate::quality;
@@ -21,6 +21,7 @@ use crate::workflow;
 /// What assembly found, before it is written down.
 pub(crate) struct Parts<'p, 's, 'a> {
     pub(crate) run_id: &'a str,
+    pub(crate) trace_ids: Vec<&'a str>,
     pub(crate) forest: &'p Forest<'s, 'a>,
     pub(crate) kinds: &'p [Kind],
     pub(crate) calls: &'p Calls<'a>,
@@ -44,6 +45,7 @@ impl<'a> Parts<'_, '_, 'a> {
         let workflow = workflow::name_of(self.forest, self.kinds, extent.root);
         let tier = self.told(root, |span| span.tier);
 
+        let run_start_time = micros(extent.window.0);
         let shown = ShownScopes::new(self.calls);
         let mut model_calls = Vec::with_capacity(self.operations.len());
         let mut attempts = Vec::with_capacity(self.calls.list.len());
@@ -56,25 +58,30 @@ impl<'a> Parts<'_, '_, 'a> {
                 row.step_index = Some(step_index);
             }
             row.workflow.clone_from(&workflow);
+            row.run_start_time = run_start_time;
             for attempt in &mut attempts[first_attempt..] {
                 attempt.workflow.clone_from(&workflow);
+                attempt.run_start_time = run_start_time;
             }
             model_calls.push(row);
         }
-        let tool_calls = self.tool_rows(workflow.as_ref(), &model_calls);
+        let tool_calls = self.tool_rows(workflow.as_ref(), run_start_time, &model_calls);
+        let tools_counted = self.tools_counted(&model_calls);
+        self.note_calls_not_traced();
 
         let mut run = Run {
             run_id: self.run_id,
+            trace_ids: std::mem::take(&mut self.trace_ids),
             service: self.told(root, |span| span.service),
             tenant: self.told(root, |span| span.tenant),
             request_class: self.told(root, |span| span.request_class),
             tier,
-            start_time: micros(extent.window.0),
+            start_time: run_start_time,
             end_time: (self.forest.len() > 0).then(|| micros(extent.window.1)),
             duration_ms: extent.duration_ms,
             outcome: self.outcome(extent.root),
             business_outcome: self.told(root, |span| span.outcome),
-            tool_calls: Some(self.tools.len() as i64),
+            tool_calls: tools_counted,
             degraded: self.degraded(),
             parked: self.parked(),
             resumed_from_step: self.told(root, |span| span.resumed_from_step),
@@ -194,7 +201,8 @@ impl<'a> Parts<'_, '_, 'a> {
         // Requests that were only counted, or failed without a reason, may have been throttled.
         let undecided = self.codes.contains(&quality::ATTEMPT_DETAIL_MISSING)
             || self.calls.list.iter().any(|call| call.failure == Some(Failure::Unknown));
-        let number_known = !self.calls.list.iter().any(|call| call.stand_in);
+        let not_traced = self.codes.contains(&quality::CALLS_NOT_TRACED);
+        let number_known = !not_traced && !self.calls.list.iter().any(|call| call.stand_in);
         run.model_calls = number_known.then_some(generations);
         run.model_attempts = model_attempts.filter(|_| number_known);
         run.retries = retries.filter(|_| number_known);
@@ -202,13 +210,38 @@ impl<'a> Parts<'_, '_, 'a> {
             .model_attempts
             .filter(|_| !undecided)
             .map(|_| requests().filter(|attempt| attempt.throttled).count() as i64);
-        run.tokens = totals;
+        run.tokens = if not_traced { Tokens::default() } else { totals };
         run.known_input_tokens = Some(known_input);
         run.known_output_tokens = Some(known_output);
         run.usage_coverage = (asked > 0).then(|| known as f64 / asked as f64);
         run.embedding_calls = Some(embeddings);
         run.embedding_tokens = embedding_tokens;
-        run.expansion = run.model_calls.map(|calls| (calls + self.tools.len() as i64) as f64);
+        run.expansion = run.model_calls.zip(run.tool_calls).map(|(calls, tools)| (calls + tools) as f64);
+        run.retries_after_timeout = run.retries.map(|_| {
+            let unchanged = requests().filter(|attempt| attempt.unchanged == Some(true));
+            unchanged.filter(|attempt| attempt.after == Failure::Timeout.name()).count() as i64
+        });
+        run.input_growth = input_growth(model_calls);
+        run.stall_ms = model_calls.iter().filter_map(|call| call.stall_ms).reduce(f64::max);
+    }
+
+    /// An agent that ended well and shows no model call had its calls go by unseen.
+    fn note_calls_not_traced(&mut self) {
+        let agents = self.forest.nodes.iter().zip(self.kinds).filter(|(_, kind)| **kind == Kind::Agent);
+        let no_calls = !self.calls.list.iter().any(|call| call.span.kind == Kind::ModelCall);
+        if no_calls && agents.map(|(span, _)| span).any(|span| Failure::of(span).is_none()) {
+            self.codes.push(quality::CALLS_NOT_TRACED);
+        }
+    }
+
+    /// Tool executions seen; `None` where models asked for tools and none was seen.
+    fn tools_counted(&mut self, model_calls: &[ModelCall<'a>]) -> Option<i64> {
+        let asks = |reason: &str| reason.contains("tool") || reason.contains("function_call");
+        if self.tools.is_empty() && model_calls.iter().any(|call| call.finish_reason.is_some_and(asks)) {
+            self.codes.push(quality::TOOLS_NOT_TRACED);
+            return None;
+        }
+        Some(self.tools.len() as i64)
     }
 
     /// Context that retrieval added: the request's own figure, else the searches', else the calls'.
@@ -239,8 +272,18 @@ impl<'a> Parts<'_, '_, 'a> {
         run.max_parallel_model_calls = Some(most_at_once(&generations));
         run.max_parallel_tools = Some(most_at_once(&tools));
 
-        let mut busy: Vec<Interval> =
+        let mut work: Vec<Interval> =
             provider_calls().map(|call| (call.span.start_unix_nano, call.end)).collect();
+        let calls = work.len();
+        work.extend_from_slice(&tools);
+        let mut on_path = [0_i64; 2];
+        for (i, nanos) in critical(&work, extent.window) {
+            on_path[usize::from(i >= calls)] += nanos;
+        }
+        run.critical_model_ms = Some(millis(on_path[0]));
+        run.critical_tool_ms = Some(millis(on_path[1]));
+
+        let mut busy = work[..calls].to_vec();
         let model = covered(&mut busy, extent.window);
         busy.extend_from_slice(&tools);
         let model_or_tool = if tools.is_empty() { model } else { covered(&mut busy, extent.window) };
@@ -291,6 +334,24 @@ impl<'a> Parts<'_, '_, 'a> {
     fn last_call(&self, operation: &Operation) -> Option<&Call<'a>> {
         operation.calls.last().map(|&call| &self.calls.list[call as usize])
     }
+}
+
+/// Mean growth of the input between consecutive generation calls of one step: how fast a context fills.
+fn input_growth(model_calls: &[ModelCall<'_>]) -> Option<f64> {
+    let mut last: Vec<(Option<&str>, i64)> = Vec::new();
+    let (mut growth, mut pairs) = (0_i64, 0_i64);
+    for call in model_calls.iter().filter(|call| call.kind == Kind::ModelCall) {
+        let Some(input) = call.tokens.input_tokens else { continue };
+        match last.iter_mut().find(|(step, _)| *step == call.step) {
+            Some((_, before)) => {
+                growth = growth.saturating_add(input.saturating_sub(*before));
+                pairs += 1;
+                *before = input;
+            }
+            None => last.push((call.step, input)),
+        }
+    }
+    (pairs > 0).then(|| growth as f64 / pairs as f64)
 }
 
 /// The response model of most generation calls; of equals, the last by name.

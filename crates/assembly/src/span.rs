@@ -92,10 +92,16 @@ pub struct Span<'a> {
     pub tier: Option<i32>,
     /// Session or conversation.
     pub session_id: Option<&'a str>,
+    /// What runs are told apart by, after the match rules; `None` (or empty) for the trace.
+    pub run_key: Option<&'a str>,
     /// The provider's id of the answer.
     pub response_id: Option<&'a str>,
     /// Instrumentation scope.
     pub scope: Option<&'a str>,
+    /// Its version.
+    pub scope_version: Option<&'a str>,
+    /// Dialect that named the span.
+    pub dialect: Option<&'a str>,
     /// Account, after the match rules.
     pub account: Option<&'a str>,
     /// Pool key, after the match rules.
@@ -116,6 +122,8 @@ pub struct Span<'a> {
     pub ttft_ms: Option<f64>,
     /// Milliseconds of wait before dispatch.
     pub queue_wait_ms: Option<f64>,
+    /// Longest gap in the stream, milliseconds.
+    pub stall_ms: Option<f64>,
     /// Whether the answer was streamed.
     pub streaming: Option<bool>,
     /// Number of this attempt, from 1.
@@ -150,6 +158,8 @@ pub struct Span<'a> {
     pub weight: f64,
     /// Codes of what is odd about this span.
     pub quality: Vec<&'a str>,
+    /// Whether a log record told it, rather than a span.
+    pub from_log: bool,
     /// Receipt, microseconds since 1970 UTC.
     pub received_at: i64,
 }

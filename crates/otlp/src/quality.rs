@@ -29,6 +29,30 @@ pub(crate) const ZERO_USAGE: &str = "zero_usage";
 /// A time to the first token that is none: not positive, past the span's end, or all of its duration.
 pub(crate) const BAD_TTFT: &str = "bad_ttft";
 
+/// The text that a count was looked for in is cut short before it; the count is null.
+pub(crate) const JSON_CUT: &str = "json_cut";
+
+/// Codes that dialect files give by `[[mark]]`; assembly reads them as facts.
+const MARKS: [&str; 4] = [
+    // A record of a span that has not ended yet; the span itself follows.
+    "pending_span",
+    // An event of a call, sent as a span beside that of the call.
+    "lifecycle_span",
+    // The framework's own cache answered, and no provider was asked.
+    "cache_hit",
+    // The client counted the tokens itself, by guess.
+    "usage_estimated",
+];
+
+/// The code of that name which a mark may give.
+///
+/// # Errors
+/// There is none; says which there are.
+pub(crate) fn mark(name: &str) -> Result<&'static str, String> {
+    let known = MARKS.into_iter().find(|mark| *mark == name);
+    known.ok_or_else(|| format!("no mark `{name}`: write one of {}", MARKS.join(", ")))
+}
+
 /// The codes of one span, each once.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Quality {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use jiff::{SignedDuration, tz::TimeZone};
-use plimsoll_assembly::naming::{DeploymentRule, NameRule, Rules};
+use plimsoll_assembly::naming::{DeploymentRule, NameRule, Rules, RunRule};
 use plimsoll_plan::Span;
 use serde::Deserialize;
 
@@ -42,6 +42,7 @@ pub(crate) struct Settings {
     workflow: Vec<NameRule>,
     account: Vec<NameRule>,
     deployment: Vec<DeploymentRule>,
+    run: Vec<RunRule>,
 }
 
 /// `[otlp]`.
@@ -190,6 +191,7 @@ impl Settings {
             workflow: self.workflow.clone(),
             account: self.account.clone(),
             deployment: self.deployment.clone(),
+            run: self.run.clone(),
         }
     }
 

@@ -10,7 +10,6 @@ use std::{
 
 use arrow::{
     array::{Array, ArrayRef, AsArray, Date32Array, RecordBatch, StringArray, TimestampMicrosecondArray},
-    compute::concat_batches,
     datatypes::{DataType, Date32Type, Field, Schema, TimestampMicrosecondType},
 };
 use datafusion::{common::ScalarValue, error::DataFusionError};
@@ -24,6 +23,7 @@ use crate::{
     round::Remake,
     session::{Reader, SessionFactory},
     snapshot::SnapshotRow,
+    together::{Together, texts},
 };
 
 /// How far back a run that is still in flight may have started, for sweeps of what is in flight.
@@ -71,11 +71,10 @@ impl Touched {
             Remake::Started(from, to) => (from, to),
             Remake::Nothing | Remake::All => (Timestamp::MIN, Timestamp::MIN),
         };
+        let traces = reader.query("SELECT DISTINCT trace_id FROM new_spans").await?;
         let runs = reader
             .query(&format!(
-                "SELECT DISTINCT trace_id AS run_id FROM new_spans
-                 UNION
-                 SELECT run_id FROM runs WHERE outcome = 'open' AND last_received < to_timestamp_micros({})
+                "SELECT run_id FROM runs WHERE outcome = 'open' AND last_received < to_timestamp_micros({})
                  UNION
                  SELECT run_id FROM runs
                  WHERE start_time >= to_timestamp_micros({}) AND start_time < to_timestamp_micros({})",
@@ -84,12 +83,12 @@ impl Touched {
                 to.as_microsecond()
             ))
             .await?;
-        let count: usize = runs.iter().map(RecordBatch::num_rows).sum();
+        let together = Together::find(reader, texts(&traces), texts(&runs)).await?;
         let received_days: BTreeSet<i32> = new_files.values().flatten().filter_map(receipt).collect();
-        if count == 0 && received_days.is_empty() && since.is_some() {
+        if together.is_empty() && received_days.is_empty() && since.is_some() {
             return Ok(None);
         }
-        reader.register_rows("touched_runs", one_batch(&runs, &["run_id"])?)?;
+        together.register(reader)?;
 
         let known = reader
             .query(
@@ -102,10 +101,10 @@ impl Touched {
         let acted = reader
             .query(&format!(
                 "SELECT DISTINCT CAST(start_time AS DATE) FROM spans
-                 WHERE received_day >= {} AND trace_id IN (SELECT run_id FROM touched_runs)
+                 WHERE received_day >= {} AND trace_id IN (SELECT trace_id FROM touched_traces)
                  UNION
                  SELECT DISTINCT CAST(plus_ms(start_time, duration_ms) AS DATE) FROM spans
-                 WHERE received_day >= {} AND trace_id IN (SELECT run_id FROM touched_runs)
+                 WHERE received_day >= {} AND trace_id IN (SELECT trace_id FROM touched_traces)
                    AND duration_ms IS NOT NULL",
                 literal(spans_from),
                 literal(spans_from),
@@ -117,7 +116,7 @@ impl Touched {
         let zone = &factory.policy.time_zone;
         let windows = Windows::over(&all_days, zone);
         let mut touched = Self {
-            runs: count as u64,
+            runs: together.groups(),
             watermark,
             window_days: windows.days(),
             days: all_days,
@@ -295,14 +294,4 @@ fn day_rows(days: &BTreeSet<i32>) -> Result<RecordBatch, ProfileError> {
     let schema = Schema::new(vec![Field::new("start_day", DataType::Date32, false)]);
     let column: Date32Array = days.iter().map(|day| Some(*day)).collect();
     Ok(RecordBatch::try_new(Arc::new(schema), vec![Arc::new(column)]).map_err(DataFusionError::from)?)
-}
-
-fn one_batch(batches: &[RecordBatch], names: &[&str]) -> Result<RecordBatch, ProfileError> {
-    let schema = match batches.first() {
-        Some(batch) => batch.schema(),
-        None => Arc::new(Schema::new(
-            names.iter().map(|name| Field::new(*name, DataType::Utf8, true)).collect::<Vec<_>>(),
-        )),
-    };
-    Ok(concat_batches(&schema, batches).map_err(DataFusionError::from)?)
 }

@@ -7,4 +7,4 @@ mod pool;
 mod rules;
 
 pub use pool::{default_pool, normal_model};
-pub use rules::{DeploymentRule, Globs, LookUp, Match, NameRule, Names, Naming, NamingError, Rules};
+pub use rules::{DeploymentRule, Globs, LookUp, Match, NameRule, Names, Naming, NamingError, Rules, RunRule};

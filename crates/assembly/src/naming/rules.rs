@@ -1,4 +1,4 @@
-//! The rules themselves: `[[workflow]]`, `[[account]]` and `[[deployment]]`.
+//! The rules themselves: `[[workflow]]`, `[[account]]`, `[[deployment]]` and `[[run]]`.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pool::default_pool;
 
-/// The three lists of rules, as they stand in `plimsoll.toml`.
+/// The lists of rules, as they stand in `plimsoll.toml`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
     /// `[[workflow]]`.
@@ -20,6 +20,9 @@ pub struct Rules {
     /// `[[deployment]]`.
     #[serde(default)]
     pub deployment: Vec<DeploymentRule>,
+    /// `[[run]]`.
+    #[serde(default)]
+    pub run: Vec<RunRule>,
 }
 
 /// One glob or several, of which any may match. `*` also spans `/`; letter case counts.
@@ -57,6 +60,18 @@ pub struct DeploymentRule {
     pub pool: String,
 }
 
+/// A rule of `[[run]]`: what tells the runs of some spans apart, where it isn't the trace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunRule {
+    /// Attributes (or fields of [`Names`]) that spans of one run share, all of them; `trace` for the trace
+    /// after all, `link` for the trace that the first span link points to.
+    pub id: Globs,
+    /// Which spans it is for.
+    #[serde(rename = "match")]
+    pub matches: Match,
+}
+
 /// Why a rule cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NamingError {
@@ -83,6 +98,12 @@ pub enum NamingError {
     Empty {
         /// `workflow`, `account` or `deployment`.
         table: &'static str,
+        /// Place in the list, from 1.
+        number: usize,
+    },
+    /// A rule of runs that has nothing to tell them apart by.
+    #[error("[[run]] number {number}: id is empty; name the attributes that spans of one run share")]
+    NoId {
         /// Place in the list, from 1.
         number: usize,
     },
@@ -128,6 +149,12 @@ pub struct Names<'a> {
     pub request_class: Option<&'a str>,
     /// Account as measured.
     pub account: Option<&'a str>,
+    /// Session or conversation.
+    pub session_id: Option<&'a str>,
+    /// What the dialect says that runs are told apart by.
+    pub run_key: Option<&'a str>,
+    /// Trace of the first span link.
+    pub link: Option<&'a str>,
     /// Looks up any other attribute; asked only for what [`Naming::attributes_needed`] lists.
     pub attribute: Option<LookUp<'a>>,
 }
@@ -138,6 +165,7 @@ pub struct Naming {
     workflow: Vec<Compiled>,
     account: Vec<Compiled>,
     deployment: Vec<Compiled>,
+    run: Vec<CompiledRun>,
 }
 
 impl Naming {
@@ -163,6 +191,12 @@ impl Naming {
             workflow: named("workflow", &rules.workflow)?,
             account: named("account", &rules.account)?,
             deployment: deployment.collect::<Result<_, _>>()?,
+            run: rules
+                .run
+                .iter()
+                .enumerate()
+                .map(|(i, rule)| CompiledRun::new(i + 1, rule))
+                .collect::<Result<_, _>>()?,
         })
     }
 
@@ -194,15 +228,40 @@ impl Naming {
         }
     }
 
+    /// Whether any rule says what a run is.
+    #[must_use]
+    pub fn names_runs(&self) -> bool {
+        !self.run.is_empty()
+    }
+
+    /// What tells a span's run apart, by the rules, else by the dialect; `None` for the trace.
+    #[must_use]
+    pub fn run_key<'a>(&'a self, names: &Names<'a>) -> Option<Cow<'a, str>> {
+        let by_rule = self.run.iter().find_map(|rule| rule.key(names));
+        by_rule.or(names.run_key.map(Cow::Borrowed)).filter(|key| !key.is_empty())
+    }
+
+    /// Attributes that the `[[run]]` rules look at beyond the named fields.
+    #[must_use]
+    pub fn run_attributes_needed(&self) -> BTreeSet<String> {
+        let keys = self
+            .run
+            .iter()
+            .flat_map(|rule| rule.condition.conditions.iter().map(|(key, _)| key).chain(rule.id.iter()));
+        attributes(keys)
+    }
+
     /// Attributes that the rules look at beyond the named fields: where there are none, the caller
     /// need not read any.
     #[must_use]
     pub fn attributes_needed(&self) -> BTreeSet<String> {
         let rules = [&self.workflow, &self.account, &self.deployment].into_iter().flatten();
-        let keys = rules.flat_map(|rule| &rule.conditions).map(|(key, _)| key);
-        keys.filter_map(|key| if let Key::Attribute(name) = key { Some(name.clone()) } else { None })
-            .collect()
+        attributes(rules.flat_map(|rule| &rule.conditions).map(|(key, _)| key))
     }
+}
+
+fn attributes<'k>(keys: impl Iterator<Item = &'k Key>) -> BTreeSet<String> {
+    keys.filter_map(|key| if let Key::Attribute(name) = key { Some(name.clone()) } else { None }).collect()
 }
 
 /// Where a condition finds its value.
@@ -228,6 +287,10 @@ impl Key {
             "tenant" => |names| names.tenant,
             "request_class" => |names| names.request_class,
             "account" => |names| names.account,
+            "session_id" | "session.id" => |names| names.session_id,
+            "link" => |names| names.link,
+            // Empty is what a run key that is not one looks like.
+            "trace" => |_| Some(""),
             attribute => return Self::Attribute(attribute.to_owned()),
         })
     }
@@ -296,6 +359,40 @@ impl Compiled {
         self.conditions.iter().all(|(key, patterns)| {
             key.find(names).is_some_and(|value| patterns.iter().any(|pattern| pattern.matches(value)))
         })
+    }
+}
+
+/// A rule of `[[run]]`.
+#[derive(Clone, Debug)]
+struct CompiledRun {
+    condition: Compiled,
+    id: Vec<Key>,
+}
+
+impl CompiledRun {
+    fn new(number: usize, rule: &RunRule) -> Result<Self, NamingError> {
+        let id = match &rule.id {
+            Globs::One(name) => vec![Key::new(name)],
+            Globs::Any(names) => names.iter().map(|name| Key::new(name)).collect(),
+        };
+        if id.is_empty() {
+            return Err(NamingError::NoId { number });
+        }
+        Ok(Self { condition: Compiled::new("run", number, &rule.matches, "")?, id })
+    }
+
+    /// The key of a span that the rule is for and that has every part of it.
+    fn key<'a>(&self, names: &Names<'a>) -> Option<Cow<'a, str>> {
+        if !self.condition.matches(names) {
+            return None;
+        }
+        match &self.id[..] {
+            [id] => id.find(names).map(Cow::Borrowed),
+            many => {
+                let parts = many.iter().map(|id| id.find(names)).collect::<Option<Vec<_>>>()?;
+                Some(Cow::Owned(parts.join("/")))
+            }
+        }
     }
 }
 
@@ -370,6 +467,34 @@ mod tests {
             Some("anthropic/direct/global/claude-sonnet-4.5")
         );
         assert_eq!(naming.pool(&Names { provider: Some("anthropic"), ..Names::default() }), None);
+        Ok(())
+    }
+
+    /// A run is told apart by all attributes that its rule names, else by what the dialect says.
+    #[test]
+    fn run_keys() -> Result<(), Box<dyn std::error::Error>> {
+        let rules = r#"
+            [[run]]
+            id = ["session.id", "turn"]
+            match = { service = "chat" }
+            [[run]]
+            id = "link"
+            match = { name = "resume *" }
+            [[run]]
+            id = "trace"
+            match = { scope = "codex*" }
+        "#;
+        let naming = Naming::new(&toml::from_str(rules)?)?;
+        assert_eq!(naming.run_attributes_needed(), BTreeSet::from(["turn".to_owned()]));
+        let turn = |name: &str| (name == "turn").then_some("7");
+        let chat = Names { service: Some("chat"), session_id: Some("s"), ..Names::default() };
+        assert_eq!(naming.run_key(&Names { attribute: Some(&turn), ..chat }).as_deref(), Some("s/7"));
+        assert_eq!(naming.run_key(&chat), None);
+        assert_eq!(naming.run_key(&Names { run_key: Some("d"), ..chat }).as_deref(), Some("d"));
+        let resumed = Names { name: Some("resume order"), link: Some("t1"), ..Names::default() };
+        assert_eq!(naming.run_key(&resumed).as_deref(), Some("t1"));
+        let codex = Names { scope: Some("codex_core"), run_key: Some("turn-1"), ..Names::default() };
+        assert_eq!(naming.run_key(&codex), None);
         Ok(())
     }
 

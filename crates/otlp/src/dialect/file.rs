@@ -56,6 +56,9 @@ pub(super) struct File {
     /// Columns that a client is known to get wrong: marked, and with `void` null.
     #[serde(default, rename = "doubt")]
     pub(super) doubts: Vec<Spanned<Correction>>,
+    /// What a span is known by besides its columns: a code in `quality` that assembly reads.
+    #[serde(default, rename = "mark")]
+    pub(super) marks: Vec<Spanned<Correction>>,
 }
 
 /// A column and where this dialect says it, the first place that has a value first.
@@ -84,7 +87,7 @@ pub(crate) struct Alias {
     pub(crate) origin: Origin,
     /// Unit of a time; null where the column isn't one.
     pub(crate) unit: Option<Unit>,
-    /// Path into a value that is JSON text; empty for a value that is one JSON scalar.
+    /// Path into a value that is JSON or Python text, or a map; empty for text that is one scalar.
     pub(crate) json: Option<Vec<String>>,
     /// Only for these scopes.
     pub(crate) scope: Vec<Pattern>,
@@ -92,6 +95,10 @@ pub(crate) struct Alias {
     pub(crate) version: Option<VersionRange>,
     /// Only for spans of these kinds; empty for all.
     pub(crate) kinds: Vec<Kind>,
+    /// Only for spans of this name.
+    pub(crate) name: Option<Pattern>,
+    /// Only for spans without a parent.
+    pub(crate) root: bool,
     /// Whether the attribute also stays among `attributes`.
     pub(crate) keep: bool,
     /// Only values that a fold of the column names.
@@ -113,6 +120,8 @@ pub(crate) enum Origin {
     EventTime(String),
     /// What the pattern's hole holds in the span's name.
     Name(Pattern),
+    /// The trace of the span's first link.
+    LinkTrace,
     /// Nowhere: the dialect itself says it.
     Constant(String),
 }
@@ -131,6 +140,8 @@ pub(crate) enum Unit {
     Ns,
     /// A date and time (RFC 3339), of which the span's start is taken.
     Iso,
+    /// `retry-after` of HTTP: seconds, or a date (RFC 9110), of which the span's end is taken.
+    After,
 }
 
 /// What a span is.
@@ -280,26 +291,52 @@ pub(crate) struct Input {
     pub(crate) version: Option<VersionRange>,
 }
 
-/// Columns to correct on spans for which all that it names holds.
+/// Columns to correct, or a code to add, on spans for which all that it names holds.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Correction {
+    /// What to correct; none for a mark.
+    #[serde(default)]
     pub(crate) columns: Vec<String>,
+    /// Of a mark: what it adds to `quality`.
+    pub(crate) code: Option<String>,
+    /// Of a doubt: whether the value is too wrong to keep.
+    #[serde(default)]
+    pub(crate) void: bool,
+    /// An attribute that must be there; with `values`, as one of them.
+    pub(crate) attribute: Option<String>,
+    #[serde(default)]
+    pub(crate) values: Vec<Pattern>,
+    /// An attribute that must not be there.
+    pub(crate) without: Option<String>,
     /// Columns that must have been sent.
     #[serde(default)]
     pub(crate) filled: Vec<String>,
+    /// Columns that must not have been sent.
+    #[serde(default)]
+    pub(crate) missing: Vec<String>,
     #[serde(default)]
     pub(crate) kind: Vec<Kind>,
     #[serde(default)]
     pub(crate) provider: Vec<String>,
+    /// Models, one of which must match.
+    #[serde(default)]
+    pub(crate) model: Vec<Pattern>,
     /// Whether the call streamed.
     pub(crate) streaming: Option<bool>,
-    /// Of a doubt: whether the value is too wrong to keep.
+    /// Span names, one of which must match.
     #[serde(default)]
-    pub(crate) void: bool,
+    pub(crate) name: Vec<Pattern>,
     #[serde(default)]
     pub(crate) scope: Vec<Pattern>,
     pub(crate) version: Option<VersionRange>,
+}
+
+/// The first link of a span: what an alias may read of it.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum LinkPart {
+    TraceId,
 }
 
 /// The table that an alias is written as, where it isn't the bare name of an attribute.
@@ -309,7 +346,10 @@ struct AliasTable {
     attribute: Option<String>,
     resource: Option<String>,
     event: Option<String>,
+    link: Option<LinkPart>,
     name: Option<Pattern>,
+    #[serde(default)]
+    root: bool,
     unit: Option<Unit>,
     json: Option<String>,
     #[serde(default)]
@@ -325,21 +365,22 @@ struct AliasTable {
     join: bool,
 }
 
+const ORIGINS: &str =
+    "an alias is one of `attribute`, `resource`, `event`, `event` with `attribute`, `link`, or `name` alone";
+
 impl TryFrom<AliasTable> for Alias {
     type Error = &'static str;
 
     fn try_from(table: AliasTable) -> Result<Self, Self::Error> {
-        let origin = match (table.attribute, table.resource, table.event, table.name) {
+        let mut name = table.name;
+        let origin = match (table.attribute, table.resource, table.event, table.link) {
             (Some(key), None, None, None) => Origin::Attribute(key),
             (None, Some(key), None, None) => Origin::Resource(key),
             (Some(attribute), None, Some(event), None) => Origin::Event { event, attribute },
             (None, None, Some(event), None) => Origin::EventTime(event),
-            (None, None, None, Some(name)) => Origin::Name(name),
-            _ => {
-                return Err(
-                    "an alias is one of `attribute`, `resource`, `event`, `event` with `attribute`, or `name`",
-                );
-            }
+            (None, None, None, Some(LinkPart::TraceId)) => Origin::LinkTrace,
+            (None, None, None, None) => Origin::Name(name.take().ok_or(ORIGINS)?),
+            _ => return Err(ORIGINS),
         };
         let json =
             table.json.map(|path| path.split('/').filter(|key| !key.is_empty()).map(str::to_owned).collect());
@@ -350,6 +391,8 @@ impl TryFrom<AliasTable> for Alias {
             scope: table.scope,
             version: table.version,
             kinds: table.kind,
+            name,
+            root: table.root,
             keep: table.keep,
             folded: table.folded,
             join: table.join,
@@ -367,6 +410,8 @@ impl Alias {
             scope: Vec::new(),
             version: None,
             kinds: Vec::new(),
+            name: None,
+            root: false,
             keep: false,
             folded: false,
             join: false,

@@ -9,6 +9,7 @@ use toml::Spanned;
 use super::Pattern;
 use super::file::{Correction, Field, File, Fold, Input, KindRule, Place};
 use crate::DialectError;
+use crate::explain::Rule;
 
 /// The dialect tables, merged.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +27,7 @@ pub struct Dialects {
     pub(crate) inputs: Vec<Sourced<Input>>,
     pub(crate) zeros: Vec<Sourced<Correction>>,
     pub(crate) doubts: Vec<Sourced<Correction>>,
+    pub(crate) marks: Vec<Sourced<Correction>>,
 }
 
 /// A rule, the dialect that it belongs to, and where it stands.
@@ -39,6 +41,12 @@ pub(crate) struct Sourced<T> {
 }
 
 impl<T> Sourced<T> {
+    /// Where the rule stands, in a table of that name.
+    pub(crate) fn at(&self, table: &'static str, dialects: &[String]) -> Rule {
+        let dialect = dialects.get(self.dialect).cloned().unwrap_or_default();
+        Rule { table, dialect, file: self.file.clone(), line: self.line }
+    }
+
     /// An error at this rule.
     pub(crate) fn error(&self, reason: String) -> DialectError {
         DialectError { file: self.file.clone(), line: self.line, reason }
@@ -91,6 +99,7 @@ impl Dialects {
         self.inputs.splice(0..0, place.all(file.inputs));
         self.zeros.splice(0..0, place.all(file.zeros));
         self.doubts.splice(0..0, place.all(file.doubts));
+        self.marks.splice(0..0, place.all(file.marks));
         self.folds.extend(place.all(file.folds));
         Ok(())
     }

@@ -15,6 +15,8 @@ use super::place::PlaceRule;
 use crate::dialect::{
     Alias, Basis, Correction, Dialects, Kind, Lookup, Origin, Pattern, Sourced, Unit, VersionRange,
 };
+use crate::explain::Rule;
+use crate::quality::{self, MISREPORTED};
 use crate::{DialectError, OtlpError};
 
 /// Columns that the decoder fills by itself.
@@ -58,8 +60,8 @@ pub(crate) struct Rules {
     pub(super) events: FastMap<Box<[u8]>, EventSlots>,
     /// The aliases that read each slot.
     pub(super) readers: Vec<Vec<u16>>,
-    /// Aliases that read no slot: those of span names and of constants.
-    pub(super) names: Vec<u16>,
+    /// Aliases that read no slot: those of span names, of links and of constants.
+    pub(super) slotless: Vec<u16>,
     /// By target, then by precedence: to sort aliases is to put the one to try first first.
     pub(super) aliases: Vec<AliasRule>,
     pub(super) targets: Vec<Target>,
@@ -74,11 +76,17 @@ pub(crate) struct Rules {
     pub(super) zeros: Vec<CorrectionRule>,
     /// Columns that are not to be trusted.
     pub(super) doubts: Vec<CorrectionRule>,
+    /// Codes to add.
+    pub(super) marks: Vec<CorrectionRule>,
     pub(super) scopes: ScopeTests,
     pub(crate) content: KeySet,
     pub(crate) resource_noise: KeySet,
     pub(super) known: Known,
     pub(crate) dialect_names: Vec<String>,
+    /// Where the rules stand, for those who ask why.
+    pub(super) sources: Vec<Rule>,
+    /// The names of the targets.
+    names: Vec<String>,
 }
 
 /// Where the value of an attribute goes.
@@ -100,7 +108,7 @@ pub(super) struct EventSlots {
 #[derive(Debug)]
 pub(super) struct AliasRule {
     pub(super) target: u16,
-    /// Of the attribute; [`NO_SLOT`] for a span name or a constant.
+    /// Of the attribute; [`NO_SLOT`] for a span name, a link or a constant.
     pub(super) slot: u16,
     /// Slots of counts to add.
     pub(super) plus: Vec<u16>,
@@ -108,6 +116,7 @@ pub(super) struct AliasRule {
     /// Names of the log records that it is for; none for spans and all log records.
     pub(super) log: Vec<Pattern>,
     pub(super) alias: Alias,
+    pub(super) at: u16,
 }
 
 /// The slot of what is not in a slot.
@@ -117,8 +126,16 @@ pub(super) const NO_SLOT: u16 = u16::MAX;
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) shape: Shape,
-    /// What the column's values are folded to; none for those that say nothing.
-    pub(super) fold: Option<Lookup<Option<Box<str>>>>,
+    /// What the column's values are folded to.
+    pub(super) fold: Option<Lookup<Folded>>,
+}
+
+/// What values of a column mean.
+#[derive(Debug)]
+pub(super) struct Folded {
+    /// The value to store; none for those that say nothing.
+    pub(super) value: Option<Box<str>>,
+    pub(super) at: u16,
 }
 
 /// The type of a target, as far as a dialect may fill it.
@@ -143,18 +160,27 @@ pub(super) struct InputRule {
     pub(super) providers: Vec<String>,
     pub(super) models: Vec<Pattern>,
     pub(super) when: u16,
+    pub(super) at: u16,
 }
 
-/// Columns to correct.
+/// Columns to correct, or a code to add.
 #[derive(Debug)]
 pub(super) struct CorrectionRule {
     pub(super) columns: Vec<u16>,
+    pub(super) code: &'static str,
+    pub(super) void: bool,
+    /// An attribute that must be there, and what it must be.
+    pub(super) attribute: Option<(u16, Option<Lookup<()>>)>,
+    pub(super) without: Option<u16>,
     pub(super) filled: Vec<u16>,
+    pub(super) missing: Vec<u16>,
     pub(super) kinds: Vec<Kind>,
     pub(super) providers: Vec<String>,
+    pub(super) models: Vec<Pattern>,
     pub(super) streaming: Option<bool>,
-    pub(super) void: bool,
+    pub(super) names: Vec<Pattern>,
     pub(super) when: u16,
+    pub(super) at: u16,
 }
 
 /// Targets that the decoder itself reads or corrects.
@@ -269,10 +295,16 @@ impl Rules {
             builder.rules.reasoning_apart.push(slot);
         }
         for place in &dialects.places {
-            builder.rules.places.push(PlaceRule::new(place)?);
+            let at = builder.at(place, "place");
+            builder.rules.places.push(PlaceRule::new(place, at)?);
         }
         builder.add_usage_rules(dialects)?;
         Ok(builder.rules)
+    }
+
+    /// The name of a column, or of what stands for one.
+    pub(super) fn column_name(&self, target: u16) -> &str {
+        self.names.get(usize::from(target)).map_or("", String::as_str)
     }
 }
 
@@ -321,7 +353,7 @@ impl<'s> Builder<'s> {
             resources: FastMap::default(),
             events: FastMap::default(),
             readers: Vec::new(),
-            names: Vec::new(),
+            slotless: Vec::new(),
             aliases: Vec::new(),
             targets,
             kinds: Vec::new(),
@@ -331,13 +363,27 @@ impl<'s> Builder<'s> {
             inputs: Vec::new(),
             zeros: Vec::new(),
             doubts: Vec::new(),
+            marks: Vec::new(),
             scopes: ScopeTests { tests: Vec::new(), dialects: dialects.scopes.clone() },
             content: patterns(&dialects.content),
             resource_noise: patterns(&dialects.resource_noise),
             known,
             dialect_names: dialects.names.clone(),
+            sources: Vec::new(),
+            names: schema
+                .fields()
+                .iter()
+                .map(|field| field.name().clone())
+                .chain([TOTAL.to_owned()])
+                .collect(),
         };
         Ok(Self { schema, rules })
+    }
+
+    /// Notes where a rule stands.
+    pub(super) fn at<T>(&mut self, rule: &Sourced<T>, table: &'static str) -> u16 {
+        self.rules.sources.push(rule.at(table, &self.rules.dialect_names));
+        index(self.rules.sources.len() - 1)
     }
 
     /// The target of a column that dialects may fill.
@@ -396,6 +442,7 @@ impl<'s> Builder<'s> {
                 ELAPSED if !rule.log.is_empty() => self.rules.known.elapsed,
                 column => self.target(column, field)?,
             };
+            let at = self.at(field, "field");
             let is_time = self.rules.targets[usize::from(target)].shape == Shape::Millis;
             let plus: Vec<_> = rule.plus.iter().map(|key| self.attribute(key)).collect();
             let constant = rule.value.iter().map(|value| Alias::at(Origin::Constant(value.clone())));
@@ -406,13 +453,13 @@ impl<'s> Builder<'s> {
                 match alias.unit {
                     None if is_time => return Err(field.error("a time needs its `unit`".to_owned())),
                     Some(_) if !is_time => return Err(field.error("only a time has a `unit`".to_owned())),
-                    _ => aliases.push((target, alias, plus.clone(), rule.log.clone())),
+                    _ => aliases.push((target, alias, plus.clone(), rule.log.clone(), at)),
                 }
             }
         }
         // Stable: within a target the order of precedence stays.
         aliases.sort_by_key(|(target, ..)| *target);
-        for (target, alias, plus, log) in aliases {
+        for (target, alias, plus, log, at) in aliases {
             let number = index(self.rules.aliases.len());
             let slot = match &alias.origin {
                 Origin::Attribute(key) => self.attribute(key),
@@ -422,14 +469,14 @@ impl<'s> Builder<'s> {
                 }
                 Origin::Event { event, attribute } => self.event(event, Some(attribute)),
                 Origin::EventTime(event) => self.event(event, None),
-                Origin::Name(_) | Origin::Constant(_) => NO_SLOT,
+                Origin::Name(_) | Origin::LinkTrace | Origin::Constant(_) => NO_SLOT,
             };
             match self.rules.readers.get_mut(usize::from(slot)) {
                 Some(readers) => readers.push(number),
-                None => self.rules.names.push(number),
+                None => self.rules.slotless.push(number),
             }
             let when = self.when(&alias.scope, alias.version.as_ref());
-            self.rules.aliases.push(AliasRule { target, slot, plus, when, log, alias });
+            self.rules.aliases.push(AliasRule { target, slot, plus, when, log, alias, at });
         }
         Ok(())
     }
@@ -437,14 +484,15 @@ impl<'s> Builder<'s> {
     fn add_folds(&mut self, dialects: &Dialects) -> Result<(), DialectError> {
         for fold in &dialects.folds {
             let target = self.target(&fold.rule.column, fold)?;
+            let at = self.at(fold, "fold");
             let table = self.rules.targets[usize::from(target)].fold.get_or_insert_default();
             for (name, values) in &fold.rule.values {
                 for value in values {
-                    table.insert(value, Some(name.as_str().into()));
+                    table.insert(value, Folded { value: Some(name.as_str().into()), at });
                 }
             }
             for value in &fold.rule.drop {
-                table.insert(value, None);
+                table.insert(value, Folded { value: None, at });
             }
         }
         Ok(())
@@ -453,6 +501,7 @@ impl<'s> Builder<'s> {
     fn add_usage_rules(&mut self, dialects: &Dialects) -> Result<(), DialectError> {
         for input in &dialects.inputs {
             let rule = &input.rule;
+            let at = self.at(input, "input");
             let basis = match rule.basis {
                 Basis::Inclusive => "inclusive",
                 Basis::Exclusive => "exclusive",
@@ -464,29 +513,59 @@ impl<'s> Builder<'s> {
                 providers: rule.provider.clone(),
                 models: rule.model.clone(),
                 when: self.when(&rule.scope, rule.version.as_ref()),
+                at,
             };
             self.rules.inputs.push(input);
         }
-        self.rules.zeros = self.corrections(&dialects.zeros)?;
-        self.rules.doubts = self.corrections(&dialects.doubts)?;
-        Ok(())
+        self.rules.zeros = self.corrections("zero", &dialects.zeros, "")?;
+        self.rules.doubts = self.corrections("doubt", &dialects.doubts, MISREPORTED)?;
+        self.rules.marks = self.corrections("mark", &dialects.marks, "")?;
+        for (rules, sourced) in [(&self.rules.zeros, &dialects.zeros), (&self.rules.doubts, &dialects.doubts)]
+        {
+            if let Some((_, sourced)) = rules.iter().zip(sourced).find(|(rule, _)| rule.columns.is_empty()) {
+                return Err(sourced.error("it corrects nothing: name its `columns`".to_owned()));
+            }
+        }
+        match self.rules.marks.iter().zip(&dialects.marks).find(|(rule, _)| rule.code.is_empty()) {
+            Some((_, sourced)) => Err(sourced.error("a mark gives a code: name it by `code`".to_owned())),
+            None => Ok(()),
+        }
     }
 
+    /// Rules that add `code` where they name none themselves.
     fn corrections(
         &mut self,
+        table: &'static str,
         corrections: &[Sourced<Correction>],
+        code: &'static str,
     ) -> Result<Vec<CorrectionRule>, DialectError> {
         let mut rules = Vec::new();
         for correction in corrections {
             let rule = &correction.rule;
+            if rule.attribute.is_none() && !rule.values.is_empty() {
+                return Err(correction.error("`values` are those of an `attribute`: name it".to_owned()));
+            }
+            let mut values = Lookup::default();
+            for value in &rule.values {
+                values.insert(value, ());
+            }
+            let values = (!rule.values.is_empty()).then_some(values);
+            let named = rule.code.as_deref().map(quality::mark).transpose();
             rules.push(CorrectionRule {
                 columns: self.targets(&rule.columns, correction)?,
+                code: named.map_err(|reason| correction.error(reason))?.unwrap_or(code),
+                void: rule.void,
+                attribute: rule.attribute.as_deref().map(|key| (self.attribute(key), values)),
+                without: rule.without.as_deref().map(|key| self.attribute(key)),
                 filled: self.targets(&rule.filled, correction)?,
+                missing: self.targets(&rule.missing, correction)?,
                 kinds: rule.kind.clone(),
                 providers: rule.provider.clone(),
+                models: rule.model.clone(),
                 streaming: rule.streaming,
-                void: rule.void,
+                names: rule.name.clone(),
                 when: self.when(&rule.scope, rule.version.as_ref()),
+                at: self.at(correction, table),
             });
         }
         Ok(rules)

@@ -11,12 +11,13 @@ use crate::wire::Span;
 pub(super) struct KindTest {
     pub(super) dialect: usize,
     kind: Option<Kind>,
-    slot: Option<u16>,
+    pub(super) slot: Option<u16>,
     values: Option<Lookup<Kind>>,
     filled: Vec<u16>,
     span_kinds: Vec<SpanKind>,
     names: Vec<Pattern>,
     when: u16,
+    pub(super) at: u16,
 }
 
 impl KindTest {
@@ -43,6 +44,7 @@ impl KindTest {
             span_kinds: rule.span_kind.clone(),
             names: rule.name.clone(),
             when: builder.when(&rule.scope, rule.version.as_ref()),
+            at: builder.at(sourced, "kind"),
         })
     }
 
@@ -54,14 +56,15 @@ impl KindTest {
             (Some(slot), None) => self.kind.filter(|_| reading.has(slot)),
             (Some(slot), Some(values)) => reading.text_at(slot).and_then(|text| values.get(&text).copied()),
         }?;
-        let names = || {
-            std::str::from_utf8(span.name)
-                .is_ok_and(|name| self.names.iter().any(|pattern| pattern.matches(name)))
-        };
         let holds = reading.holds(self.when)
             && (self.span_kinds.is_empty() || self.span_kinds.iter().any(|kind| *kind as u64 == span.kind))
             && self.filled.iter().all(|target| reading.is_candidate(*target))
-            && (self.names.is_empty() || names());
+            && (self.names.is_empty() || is_named(span, &self.names));
         holds.then_some(kind)
     }
+}
+
+/// Whether the span's name matches one of the patterns.
+pub(super) fn is_named(span: &Span<'_>, patterns: &[Pattern]) -> bool {
+    std::str::from_utf8(span.name).is_ok_and(|name| patterns.iter().any(|pattern| pattern.matches(name)))
 }

@@ -5,13 +5,19 @@
 
 use std::borrow::Cow;
 
-use super::compile::{AliasRule, CorrectionRule, FastMap, NO_SLOT, Rules, ScopeFacts, Shape, Slot};
+use super::compile::{
+    AliasRule, CorrectionRule, FastMap, Folded, InputRule, NO_SLOT, Rules, ScopeFacts, Shape, Slot,
+};
+use super::kind::is_named;
+use super::literal::{self, Found};
 use super::log::Names;
+use super::notes::{Note, Notes, ignored};
 use super::place::Locator;
 use super::scalar::{BadNumber, Scalar};
-use super::usage::{Sent, split, with_reasoning};
-use crate::dialect::{Kind, Origin};
-use crate::quality::{BAD_NUMBER, BAD_TTFT, DIALECT_MISMATCH, MISREPORTED, Quality, ZERO_USAGE};
+use super::usage::{Sent, output as all_output, split};
+use crate::dialect::{Kind, Lookup, Origin, Pattern, Unit};
+use crate::explain::{Outcome, Reasons};
+use crate::quality::{BAD_NUMBER, BAD_TTFT, DIALECT_MISMATCH, JSON_CUT, Quality, ZERO_USAGE};
 use crate::wire::{Event, Malformed, Resource, Span, Value};
 
 /// Keys of one body whose slots are remembered; senders can make up any number.
@@ -41,12 +47,15 @@ pub(crate) struct Reading<'a> {
     /// The values of the columns, and which have one.
     cells: Vec<Option<Scalar<'a>>>,
     filled: Vec<u16>,
+    /// Targets that were said in a way that can't be read: no zero stands in for them.
+    spoilt: Vec<u16>,
     /// The slots that the input and the reasoning count came from.
     input_slot: u16,
     reasoning_slot: u16,
     /// What the log record is called that is being read; nothing while it is a span.
     names: Names<'a>,
     locator: Locator<'a>,
+    pub(super) notes: Notes,
 }
 
 impl<'a> Reading<'a> {
@@ -63,11 +72,25 @@ impl<'a> Reading<'a> {
             candidates: Vec::new(),
             cells: vec![None; rules.targets.len()],
             filled: Vec::new(),
+            spoilt: Vec::new(),
             input_slot: NO_SLOT,
             reasoning_slot: NO_SLOT,
             names: Names::default(),
             locator: Locator::new(&rules.places),
+            notes: Notes::default(),
         }
+    }
+
+    /// Takes notes from now on, for [`Self::reasons`].
+    pub(crate) fn take_notes(&mut self) {
+        self.notes.start();
+    }
+
+    /// Why the span that was read last is what it is.
+    pub(crate) fn reasons(&self, span: &Span<'_>) -> Reasons {
+        let mut reasons = self.notes.told(self.rules);
+        reasons.ignored = ignored(self.rules, span, &self.attribute_slots, &self.notes);
+        reasons
     }
 
     /// Goes on to the spans of another resource.
@@ -103,8 +126,11 @@ impl<'a> Reading<'a> {
         quality: &mut Quality,
     ) -> Result<(Kind, Option<&'a str>), Malformed> {
         self.gather(span, Names::default())?;
-        let judged = self.rules.kinds.iter().find_map(|test| Some((test.judge(span, self)?, test.dialect)));
-        let (kind, dialect) = judged.map_or((Kind::Other, None), |(kind, dialect)| (kind, Some(dialect)));
+        let judged = self.rules.kinds.iter().find_map(|test| Some((test.judge(span, self)?, test)));
+        let (kind, dialect) = judged.map_or((Kind::Other, None), |(kind, test)| (kind, Some(test.dialect)));
+        if let Some((_, test)) = judged {
+            self.notes.add(|| Note::Kind { at: test.at, slot: test.slot.unwrap_or(NO_SLOT) });
+        }
         self.resolve(span, kind, quality);
         self.correct(span, kind, quality);
         let dialect = self.scope.dialect.or(dialect);
@@ -125,8 +151,8 @@ impl<'a> Reading<'a> {
     /// Puts right what the values of single columns don't tell.
     pub(super) fn correct(&mut self, span: &Span<'a>, kind: Kind, quality: &mut Quality) {
         self.correct_place(kind);
-        self.correct_output();
-        self.correct_usage(kind, quality);
+        self.mark(span, kind, quality);
+        self.correct_usage(span, kind, quality);
         self.correct_first_token(span, quality);
     }
 
@@ -183,12 +209,12 @@ impl<'a> Reading<'a> {
     pub(super) fn is_candidate(&self, target: u16) -> bool {
         self.candidates.iter().any(|alias| {
             let rule = self.rule(*alias);
-            rule.target == target && self.is_for(rule)
+            rule.target == target && self.is_for_record(rule)
         })
     }
 
     /// Whether an alias is for spans and all log records, or for this one.
-    fn is_for(&self, rule: &AliasRule) -> bool {
+    fn is_for_record(&self, rule: &AliasRule) -> bool {
         rule.log.is_empty() || self.names.matching(&rule.log).is_some()
     }
 
@@ -205,6 +231,8 @@ impl<'a> Reading<'a> {
             self.cells[usize::from(target)] = None;
         }
         self.candidates.clear();
+        self.spoilt.clear();
+        self.notes.clear();
         self.attribute_slots.clear();
         self.input_slot = NO_SLOT;
         self.reasoning_slot = NO_SLOT;
@@ -266,56 +294,115 @@ impl<'a> Reading<'a> {
 
     /// Tries the aliases in their order; the first with a value fills its column.
     pub(super) fn resolve(&mut self, span: &Span<'a>, kind: Kind, quality: &mut Quality) {
-        self.candidates.extend_from_slice(&self.rules.names);
+        self.candidates.extend_from_slice(&self.rules.slotless);
         self.candidates.sort_unstable();
         let candidates = std::mem::take(&mut self.candidates);
+        let mut cut = Vec::new();
         for alias in &candidates {
-            let rule = self.rule(*alias);
-            let allowed =
-                (rule.alias.kinds.is_empty() || rule.alias.kinds.contains(&kind)) && self.holds(rule.when);
-            if !allowed || self.cell(rule.target).is_some() || !self.is_for(rule) {
-                continue;
+            let outcome = self.try_place(self.rule(*alias), span, kind, quality);
+            match outcome {
+                Outcome::Cut => cut.push(self.rule(*alias).target),
+                Outcome::BadNumber => self.spoilt.push(self.rule(*alias).target),
+                _ => {}
             }
-            let value = self.raw(rule, span, quality).map(|value| self.shaped(rule, value, span, quality));
-            match value {
-                Some(Ok(Some(value))) => {
-                    self.set(rule.target, Some(value));
-                    if rule.slot != NO_SLOT {
-                        self.consumed[usize::from(rule.slot)] |= !rule.alias.keep;
-                    }
-                    if rule.target == self.rules.known.input_tokens {
-                        self.input_slot = rule.slot;
-                    } else if rule.target == self.rules.known.reasoning_tokens {
-                        self.reasoning_slot = rule.slot;
-                    }
-                }
-                Some(Err(BadNumber)) => quality.flag(BAD_NUMBER),
-                Some(Ok(None)) | None => {}
+            if self.notes.are_taken() {
+                self.note(*alias, outcome, span, kind);
             }
         }
         self.candidates = candidates;
+        if cut.iter().any(|target| self.cell(*target).is_none()) {
+            quality.flag(JSON_CUT);
+        }
+        self.spoilt.append(&mut cut);
     }
 
-    fn raw(&self, rule: &'a AliasRule, span: &Span<'a>, quality: &mut Quality) -> Option<Scalar<'a>> {
-        let alias = &rule.alias;
-        if let Origin::Constant(value) = &alias.origin {
-            return Some(Scalar::Text(value.as_str().into()));
+    /// Fills the column of an alias from its place, where it has a value and no other place had.
+    fn try_place(
+        &mut self,
+        rule: &'a AliasRule,
+        span: &Span<'a>,
+        kind: Kind,
+        quality: &mut Quality,
+    ) -> Outcome {
+        if self.cell(rule.target).is_some() {
+            return Outcome::Late;
         }
-        if let Origin::Name(pattern) = &alias.origin {
-            let name = pattern.find(std::str::from_utf8(span.name).ok()?)?;
-            return (!name.is_empty()).then_some(Scalar::Text(name.into()));
+        if !self.is_for(rule, span, kind) {
+            return Outcome::NotMeant;
+        }
+        let value = match self.raw(rule, span, quality) {
+            Found::Value(value) => value,
+            Found::Nothing => return Outcome::Empty,
+            Found::Cut => {
+                return Outcome::Cut;
+            }
+        };
+        match self.shaped(rule, value, span, quality) {
+            Ok(Some(value)) => {
+                self.set(rule.target, Some(value));
+                if rule.slot != NO_SLOT {
+                    self.consumed[usize::from(rule.slot)] |= !rule.alias.keep;
+                }
+                if rule.target == self.rules.known.input_tokens {
+                    self.input_slot = rule.slot;
+                } else if rule.target == self.rules.known.reasoning_tokens {
+                    self.reasoning_slot = rule.slot;
+                }
+                Outcome::Won
+            }
+            Ok(None) => Outcome::Empty,
+            Err(BadNumber) => {
+                quality.flag(BAD_NUMBER);
+                Outcome::BadNumber
+            }
+        }
+    }
+
+    fn note(&mut self, alias: u16, outcome: Outcome, span: &Span<'_>, kind: Kind) {
+        let rule = self.rule(alias);
+        let outcome = match outcome {
+            Outcome::Late if !self.is_for(rule, span, kind) => Outcome::NotMeant,
+            outcome => outcome,
+        };
+        let value = self.cell(rule.target).filter(|_| outcome == Outcome::Won).map(Scalar::shown);
+        self.notes.add(|| Note::Place { alias, slot: rule.slot, outcome, value });
+    }
+
+    /// Whether the alias is meant for such a span.
+    fn is_for(&self, rule: &AliasRule, span: &Span<'_>, kind: Kind) -> bool {
+        let alias = &rule.alias;
+        (alias.kinds.is_empty() || alias.kinds.contains(&kind))
+            && self.holds(rule.when)
+            && self.is_for_record(rule)
+            && (!alias.root || span.is_root())
+            && (alias.name.is_none() || is_named(span, alias.name.as_slice()))
+    }
+
+    fn raw(&self, rule: &'a AliasRule, span: &Span<'a>, quality: &mut Quality) -> Found<'a> {
+        let alias = &rule.alias;
+        match &alias.origin {
+            Origin::Constant(value) => return Found::Value(Scalar::Text(value.as_str().into())),
+            Origin::Name(pattern) => {
+                let name = std::str::from_utf8(span.name).ok().and_then(|name| pattern.find(name));
+                return name.filter(|name| !name.is_empty()).map(|name| Scalar::Text(name.into())).into();
+            }
+            Origin::LinkTrace => {
+                let id = span.link_trace_id().ok().flatten().filter(|id| id.len() == 16);
+                return id.map(|id| Scalar::Text(hex::encode(id).into())).into();
+            }
+            _ => {}
         }
         let value = self.values[usize::from(rule.slot)];
         match &alias.json {
-            Some(path) => Scalar::in_json(value, path),
-            None if alias.join => Scalar::joined(value, quality),
-            None => Scalar::of(value, quality),
+            Some(path) => literal::find(value, path, quality),
+            None if alias.join => Scalar::joined(value, quality).into(),
+            None => Scalar::of(value, quality).into(),
         }
     }
 
     /// The value as its column's type; none where it says nothing.
     fn shaped(
-        &self,
+        &mut self,
         rule: &AliasRule,
         value: Scalar<'a>,
         span: &Span<'a>,
@@ -326,7 +413,19 @@ impl<'a> Reading<'a> {
             (Shape::Text, _) => {
                 let text = value.text(quality);
                 match target.fold.as_ref().and_then(|fold| fold.get(&text)) {
-                    Some(folded) => folded.as_deref().map(|text| Scalar::Text(text.into())),
+                    Some(Folded { value, at }) => {
+                        if self.notes.are_taken() && value.as_deref() != Some(&*text) {
+                            let to = || {
+                                value
+                                    .as_deref()
+                                    .map_or("says nothing".to_owned(), |value| format!("is {value}"))
+                            };
+                            self.notes.effect(*at, || {
+                                format!("{} {text:?} {}", self.rules.column_name(rule.target), to())
+                            });
+                        }
+                        value.as_deref().map(|text| Scalar::Text(text.into()))
+                    }
                     None => (!text.is_empty() && !rule.alias.folded).then_some(Scalar::Text(text)),
                 }
             }
@@ -336,7 +435,8 @@ impl<'a> Reading<'a> {
                 Some(Scalar::Int(i32::try_from(count).map_err(|_| BadNumber)?.into()))
             }
             (Shape::Millis, Some(unit)) => {
-                Some(Scalar::Float(value.millis(unit, i64::try_from(span.start).map_err(|_| BadNumber)?)?))
+                let since = if unit == Unit::After { span.end } else { span.start };
+                Some(Scalar::Float(value.millis(unit, i64::try_from(since).map_err(|_| BadNumber)?)?))
             }
             (Shape::Flag, _) => value.flag().map(Scalar::Flag),
             (Shape::Millis, None) | (Shape::Reserved, _) => None,
@@ -375,23 +475,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Makes the output hold its reasoning, where the client counts that apart.
-    fn correct_output(&mut self) {
-        let known = &self.rules.known;
-        if self.reasoning_slot == NO_SLOT || !self.rules.reasoning_apart.contains(&self.reasoning_slot) {
-            return;
-        }
-        if let Some((output, reasoning)) =
-            self.count(known.output_tokens).zip(self.count(known.reasoning_tokens))
-        {
-            let (input, total) = (self.count(known.input_tokens), self.count(known.total_tokens));
-            let all = with_reasoning(output, reasoning, input, total);
-            self.set(known.output_tokens, Some(Scalar::Int(all)));
-        }
-    }
-
     /// Splits the input, and takes back counts that can't be.
-    fn correct_usage(&mut self, kind: Kind, quality: &mut Quality) {
+    fn correct_usage(&mut self, span: &Span<'_>, kind: Kind, quality: &mut Quality) {
         let known = &self.rules.known;
         let input = self.count(known.input_tokens);
         let output = self.count(known.output_tokens);
@@ -400,81 +485,122 @@ impl<'a> Reading<'a> {
         }
         if kind.is_served() && input.unwrap_or(0) == 0 && output.unwrap_or(0) == 0 {
             quality.flag(ZERO_USAGE);
+            self.notes
+                .effect(None, || "all counts are null: a call that used no token was not counted".to_owned());
             for target in [
                 known.input_tokens,
                 known.input_uncached,
                 known.cache_read,
                 known.cache_write,
                 known.output_tokens,
+                known.reasoning_tokens,
             ] {
                 self.set(target, None);
             }
             return;
         }
-        self.add_zeros(kind);
+        // All are judged by what was sent, so that no zero begets another, or a doubt.
+        let rules = self.rules;
+        let zeros: Vec<_> = rules.zeros.iter().filter(|rule| self.applies(rule, span, kind)).collect();
+        let doubts: Vec<_> = rules.doubts.iter().filter(|rule| self.applies(rule, span, kind)).collect();
+        for (rule, target) in
+            zeros.into_iter().flat_map(|rule| rule.columns.iter().map(move |target| (rule, *target)))
+        {
+            if self.cell(target).is_none() && !self.spoilt.contains(&target) {
+                self.set(target, Some(Scalar::Int(0)));
+                self.notes
+                    .effect(rule.at, || format!("{} is 0, since it is left out", rules.column_name(target)));
+            }
+        }
         let sent = Sent {
             input,
             uncached: self.count(known.input_uncached),
             cache_read: self.count(known.cache_read),
             cache_write: self.count(known.cache_write),
             output,
+            reasoning: self.count(known.reasoning_tokens),
+            reasoning_apart: self.rules.reasoning_apart.contains(&self.reasoning_slot),
             total: self.count(known.total_tokens),
         };
-        let split = split(&sent, self.basis());
+        let rule = self.basis();
+        let basis = rule.map(|rule| (rule.basis, rule.label.as_str()));
+        let (split, all_output) = (split(&sent, basis), all_output(&sent, basis));
+        if let Some(basis) = &split.basis {
+            let at = rule.filter(|rule| rule.label == **basis).map(|rule| rule.at);
+            self.notes.effect(at, || format!("input is {basis}"));
+        }
+        if all_output != output {
+            self.notes.effect(None, || "output_tokens is with reasoning, which was counted apart".to_owned());
+        }
         if split.mismatch {
             quality.flag(DIALECT_MISMATCH);
         }
         self.set(known.input_tokens, split.input.map(Scalar::Int));
         self.set(known.input_uncached, split.uncached.map(Scalar::Int));
         self.set(known.input_basis, split.basis.map(Scalar::Text));
-        self.doubt(kind, quality);
-    }
-
-    /// Zeros for what is left out; all judged by what was sent, so that no zero begets another.
-    fn add_zeros(&mut self, kind: Kind) {
-        let rules = self.rules;
-        let zeros: Vec<_> = rules.zeros.iter().filter(|rule| self.applies(rule, kind)).collect();
-        for target in zeros.into_iter().flat_map(|rule| &rule.columns) {
-            if self.cell(*target).is_none() {
-                self.set(*target, Some(Scalar::Int(0)));
-            }
-        }
-    }
-
-    /// Marks what the client is known to get wrong, and takes it back where it is too wrong to keep.
-    fn doubt(&mut self, kind: Kind, quality: &mut Quality) {
-        let rules = self.rules;
-        for rule in rules.doubts.iter() {
-            if self.applies(rule, kind) && rule.columns.iter().any(|target| self.cell(*target).is_some()) {
-                quality.flag(MISREPORTED);
+        self.set(known.output_tokens, all_output.map(Scalar::Int));
+        // What the client is known to get wrong is marked, and taken back where it is too wrong to keep.
+        for rule in doubts {
+            if rule.columns.iter().any(|target| self.cell(*target).is_some()) {
+                quality.flag(rule.code);
                 for target in rule.columns.iter().filter(|_| rule.void) {
                     self.set(*target, None);
                 }
+                self.notes.effect(rule.at, || {
+                    let names: Vec<_> =
+                        rule.columns.iter().map(|target| rules.column_name(*target)).collect();
+                    let what = if rule.void { "null, since the client gets it wrong" } else { "doubtful" };
+                    format!("{} is {what}", names.join(", "))
+                });
             }
         }
     }
 
-    fn applies(&self, rule: &CorrectionRule, kind: Kind) -> bool {
+    /// Adds the codes of marks, which are judged by what was sent.
+    fn mark(&mut self, span: &Span<'_>, kind: Kind, quality: &mut Quality) {
+        for rule in &self.rules.marks {
+            if self.applies(rule, span, kind) {
+                quality.flag(rule.code);
+                self.notes.effect(rule.at, || format!("marked {}", rule.code));
+            }
+        }
+    }
+
+    fn applies(&self, rule: &CorrectionRule, span: &Span<'_>, kind: Kind) -> bool {
+        let holds = |(slot, values): &(u16, Option<Lookup<()>>)| match values {
+            None => self.has(*slot),
+            Some(values) => self.text_of(*slot).is_some_and(|text| values.get(&text).is_some()),
+        };
         self.holds(rule.when)
+            && rule.attribute.as_ref().is_none_or(holds)
+            && rule.without.is_none_or(|slot| !self.has(slot))
             && (rule.kinds.is_empty() || rule.kinds.contains(&kind))
             && rule.filled.iter().all(|target| self.cell(*target).is_some())
+            && rule.missing.iter().all(|target| self.cell(*target).is_none())
             && self.is_provider(&rule.providers)
+            && self.is_model(&rule.models)
             && rule.streaming.is_none_or(|streaming| {
                 self.cell(self.rules.known.streaming) == Some(&Scalar::Flag(streaming))
             })
+            && (rule.names.is_empty() || is_named(span, &rule.names))
+    }
+
+    /// An attribute as text, whatever its type.
+    fn text_of(&self, slot: u16) -> Option<Cow<'a, str>> {
+        self.text_at(slot).or_else(|| {
+            let mut unread = Quality::default();
+            Some(Scalar::of(self.values[usize::from(slot)], &mut unread)?.text(&mut unread))
+        })
     }
 
     /// What the tables know of the input count.
-    fn basis(&self) -> Option<(crate::dialect::Basis, &'a str)> {
-        let model = self.text(self.rules.known.model);
-        let rule = self.rules.inputs.iter().find(|rule| {
+    fn basis(&self) -> Option<&'a InputRule> {
+        self.rules.inputs.iter().find(|rule| {
             (rule.attributes.is_empty() || rule.attributes.contains(&self.input_slot))
                 && self.is_provider(&rule.providers)
-                && (rule.models.is_empty()
-                    || model.is_some_and(|model| rule.models.iter().any(|pattern| pattern.matches(model))))
+                && self.is_model(&rule.models)
                 && self.holds(rule.when)
-        })?;
-        Some((rule.basis, &rule.label))
+        })
     }
 
     fn is_provider(&self, providers: &[String]) -> bool {
@@ -484,9 +610,21 @@ impl<'a> Reading<'a> {
                 .is_some_and(|said| providers.iter().any(|provider| provider == said))
     }
 
-    /// Provider and region by host and model name, on spans that a provider serves.
+    fn is_model(&self, models: &[Pattern]) -> bool {
+        models.is_empty()
+            || self
+                .text(self.rules.known.model)
+                .is_some_and(|said| models.iter().any(|model| model.matches(said)))
+    }
+
+    /// Provider and region by host and model name, on spans that a provider serves. Of an endpoint that is
+    /// sent as a URL the host stands.
     fn correct_place(&mut self, kind: Kind) {
         let known = &self.rules.known;
+        if let Some((_, rest)) = self.text(known.endpoint).and_then(|text| text.split_once("://")) {
+            let host = rest.split(['/', ':', '?']).next().unwrap_or(rest).to_owned();
+            self.set(known.endpoint, Some(Scalar::Text(host.into())));
+        }
         if !kind.is_served() {
             return;
         }
@@ -496,9 +634,11 @@ impl<'a> Reading<'a> {
         };
         let found = self.locator.locate(of(known.endpoint), of(known.model), of(known.provider));
         if let Some(provider) = found.provider {
+            self.notes.effect(found.provider_at, || format!("provider is {provider}"));
             self.set(known.provider, Some(Scalar::Text(provider.into())));
         }
         if let Some(region) = found.region.filter(|_| self.cell(known.region).is_none()) {
+            self.notes.effect(found.region_at, || format!("region is {region}"));
             self.set(known.region, Some(Scalar::Text(region.into())));
         }
     }
@@ -517,6 +657,9 @@ impl<'a> Reading<'a> {
             ttft >= 0.99 * duration && self.count(known.output_tokens).is_none_or(|output| output > 1);
         if ttft <= 0.0 || ttft > duration || whole {
             quality.flag(BAD_TTFT);
+            self.notes.effect(None, || {
+                format!("ttft_ms is null: {ttft} ms is no time to a first token of this span")
+            });
             self.set(known.ttft_ms, None);
         }
     }

@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use jiff::fmt::rfc2822::DateTimeParser;
+
 use crate::dialect::Unit;
 use crate::quality::Quality;
 use crate::text;
@@ -13,8 +15,9 @@ use crate::wire::{Value, elements};
 const MAX_COUNT: i64 = 1_000_000_000_000;
 /// Times beyond this are taken for garbage: thirty years, in milliseconds.
 const MAX_MILLIS: f64 = 1e12;
-/// JSON beyond this isn't parsed for a column.
-const MAX_JSON: usize = 64 * 1024;
+
+/// Dates of HTTP headers. Some servers err in the day of the week.
+const HTTP_DATE: DateTimeParser = DateTimeParser::new().relaxed_weekday(true);
 
 /// A value without structure.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,29 +68,6 @@ impl<'a> Scalar<'a> {
         (!joined.is_empty()).then_some(Self::Text(joined.into()))
     }
 
-    /// What stands at `path` in a value that is JSON text.
-    pub(crate) fn in_json(value: Value<'a>, path: &[String]) -> Option<Self> {
-        let Value::Text(bytes) = value else { return None };
-        if bytes.len() > MAX_JSON {
-            return None;
-        }
-        let mut json: serde_json::Value = serde_json::from_slice(bytes).ok()?;
-        for key in path {
-            json = json.get_mut(key)?.take();
-        }
-        if let serde_json::Value::Array(items) = &mut json {
-            json = items.first_mut()?.take();
-        }
-        match json {
-            serde_json::Value::String(text) if !text.is_empty() => Some(Self::Text(text.into())),
-            serde_json::Value::Bool(flag) => Some(Self::Flag(flag)),
-            serde_json::Value::Number(number) => {
-                number.as_i64().map(Self::Int).or_else(|| number.as_f64().map(Self::Float))
-            }
-            _ => None,
-        }
-    }
-
     /// As text that may be stored.
     pub(crate) fn text(self, quality: &mut Quality) -> Cow<'a, str> {
         match self {
@@ -96,6 +76,11 @@ impl<'a> Scalar<'a> {
             Self::Float(value) => value.to_string().into(),
             Self::Flag(value) => value.to_string().into(),
         }
+    }
+
+    /// As text that a person reads.
+    pub(crate) fn shown(&self) -> String {
+        self.clone().text(&mut Quality::default()).into_owned()
     }
 
     /// As a count: an integer, an integral double or decimal text of either.
@@ -112,12 +97,17 @@ impl<'a> Scalar<'a> {
         if (0..=MAX_COUNT).contains(&count) { Ok(count) } else { Err(BadNumber) }
     }
 
-    /// As milliseconds; `start_unix_nano` is what a date is counted from.
-    pub(crate) fn millis(&self, unit: Unit, start_unix_nano: i64) -> Result<f64, BadNumber> {
+    /// As milliseconds; `since_unix_nano` is what a date is counted from.
+    pub(crate) fn millis(&self, unit: Unit, since_unix_nano: i64) -> Result<f64, BadNumber> {
         let number = match self {
             Self::Text(text) if unit == Unit::Iso => {
                 let at: jiff::Timestamp = text.trim_matches('"').parse().map_err(|_| BadNumber)?;
-                to_f64(at.as_nanosecond() - i128::from(start_unix_nano))
+                to_f64(at.as_nanosecond() - i128::from(since_unix_nano))
+            }
+            Self::Text(text) if unit == Unit::After && number(text).is_err() => {
+                let at = HTTP_DATE.parse_timestamp(text.trim()).map_err(|_| BadNumber)?;
+                // A date that is past means now.
+                to_f64((at.as_nanosecond() - i128::from(since_unix_nano)).max(0)) / 1e9
             }
             Self::Text(text) => number(text)?,
             Self::Int(value) => to_f64(i128::from(*value)),
@@ -125,7 +115,7 @@ impl<'a> Scalar<'a> {
             Self::Flag(_) => return Err(BadNumber),
         };
         let millis = match unit {
-            Unit::S => number * 1e3,
+            Unit::S | Unit::After => number * 1e3,
             Unit::Ms => number,
             Unit::Us => number / 1e3,
             Unit::Ns | Unit::Iso => number / 1e6,

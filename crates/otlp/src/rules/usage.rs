@@ -1,4 +1,5 @@
-//! The split of the input: uncached + cache read + cache write = input, or null; never a guess.
+//! The split of the input: uncached + cache read + cache write = input, or null; never a guess. And the
+//! output with its reasoning, where a client counts that beside it.
 //!
 //! Whether a client counts cached tokens as input is told by the counts themselves where they can tell,
 //! else by the dialect tables, else it is assumed that they are, as OpenTelemetry has it, and said so
@@ -16,6 +17,9 @@ pub(crate) struct Sent {
     pub(crate) cache_read: Option<i64>,
     pub(crate) cache_write: Option<i64>,
     pub(crate) output: Option<i64>,
+    pub(crate) reasoning: Option<i64>,
+    /// Whether the dialect says that the client counts reasoning beside its output.
+    pub(crate) reasoning_apart: bool,
     pub(crate) total: Option<i64>,
 }
 
@@ -30,6 +34,26 @@ pub(crate) struct Split<'a> {
     pub(crate) basis: Option<Cow<'a, str>>,
     /// Whether the counts contradict the basis.
     pub(crate) mismatch: bool,
+}
+
+/// All output, reasoning included; `known` as for [`split`].
+///
+/// Gemini's own counts and what copies them leave reasoning out, not with every model. Counts tell: a part cannot be larger
+/// than the whole, and a total that is only reached with the reasoning added counted it apart.
+pub(crate) fn output(sent: &Sent, known: Option<(Basis, &str)>) -> Option<i64> {
+    let output = sent.output?;
+    let Some(reasoning) = sent.reasoning.filter(|reasoning| *reasoning > 0) else {
+        return Some(output);
+    };
+    let inclusive = matches!(known, Some((Basis::Inclusive, _)));
+    let cached = sent.cache_read.unwrap_or(0) + sent.cache_write.unwrap_or(0);
+    let by_total = sent.total.zip(sent.input).and_then(|(total, input)| {
+        let without = total == input + output || (total == input + cached + output && !inclusive);
+        let with = [input, input + cached].contains(&(total - output - reasoning));
+        if without { Some(false) } else { with.then_some(true) }
+    });
+    let apart = output < reasoning || by_total.unwrap_or(sent.reasoning_apart);
+    Some(if apart { output + reasoning } else { output })
 }
 
 /// Splits the input, by what the dialect tables know of the client: a basis and its text for the column.
@@ -50,35 +74,29 @@ pub(crate) fn split<'a>(sent: &Sent, known: Option<(Basis, &'a str)>) -> Split<'
     Split { input: Some(all), uncached: (!mismatch).then_some(uncached), basis: Some(text), mismatch }
 }
 
-/// The whole output of a client that counts its reasoning apart: as far as it does, for with some models
-/// such clients pass on an output that holds it. The total tells, where there is one.
-pub(crate) fn with_reasoning(output: i64, reasoning: i64, input: Option<i64>, total: Option<i64>) -> i64 {
-    let within = input.zip(total).is_some_and(|(input, total)| total == input + output);
-    if within { output } else { output + reasoning }
-}
-
-/// The rules in their order; the first that can tell decides.
+/// The rules in their order; the first that can tell decides. A client that tells the uncached part
+/// knows better than its own total, which may be a sum that left the cache out (AI SDK 5).
 fn decide<'a>(
     input: i64,
     cached: i64,
     sent: &Sent,
     known: Option<(Basis, &'a str)>,
 ) -> (Basis, Cow<'a, str>) {
-    let total = sent.total.zip(sent.output).map(|(total, output)| total - output);
+    let total = sent.total.zip(output(sent, known)).map(|(total, output)| total - output);
     if sent.input.is_none() {
         (Basis::Inclusive, "inclusive: sum of its parts".into())
     } else if cached == 0 {
         (Basis::Inclusive, "inclusive: nothing cached".into())
+    } else if sent.uncached == Some(input) {
+        (Basis::Exclusive, "exclusive: input is the uncached count".into())
+    } else if sent.uncached == Some(input - cached) {
+        (Basis::Inclusive, "inclusive: input is more than the uncached count by the cache".into())
     } else if total == Some(input) {
         (Basis::Inclusive, "inclusive: total is input and output".into())
     } else if total == Some(input + cached) {
         (Basis::Exclusive, "exclusive: total is input, cache and output".into())
     } else if input < cached {
         (Basis::Exclusive, "exclusive: input is less than the cache".into())
-    } else if sent.uncached == Some(input) {
-        (Basis::Exclusive, "exclusive: input is the uncached count".into())
-    } else if sent.uncached == Some(input - cached) {
-        (Basis::Inclusive, "inclusive: input is more than the uncached count by the cache".into())
     } else if let Some((basis, rule)) = known {
         (basis, rule.into())
     } else {
@@ -112,7 +130,7 @@ fn sum(sent: &Sent) -> Option<i64> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Sent, split, with_reasoning};
+    use super::{Sent, output, split};
     use crate::dialect::Basis;
 
     fn sent(input: i64, read: i64, write: i64, output: i64) -> Sent {
@@ -146,12 +164,33 @@ mod tests {
         assert_eq!((inclusive.input, inclusive.uncached), (Some(100), Some(60)));
     }
 
-    /// Reasoning that stands apart joins the output; what the total shows to be in it already does not.
+    /// Reasoning that a client counts beside its output joins it, where the counts show that it does.
     #[test]
-    fn reasoning_apart() {
-        assert_eq!(with_reasoning(71, 301, Some(5001), Some(5373)), 372);
-        assert_eq!(with_reasoning(372, 301, Some(5001), Some(5373)), 372);
-        assert_eq!(with_reasoning(71, 301, None, None), 372);
+    fn reasoning_joins_the_output() {
+        let told = |input, read, output, reasoning, total| Sent {
+            reasoning: Some(reasoning),
+            total,
+            ..sent(input, read, 0, output)
+        };
+        // Within the output, by the total; beside it, by the total; beside it, since a part is no more
+        // than the whole; not told, so within, as OpenTelemetry has it.
+        for (counts, all) in [
+            (told(1465, 0, 212, 128, Some(1677)), 212),
+            (told(1465, 0, 84, 128, Some(1677)), 212),
+            (told(1465, 512, 84, 30, Some(1579)), 114),
+            (told(900, 512, 84, 30, Some(1526)), 114),
+            (told(1465, 0, 84, 128, None), 212),
+            (told(1465, 0, 212, 128, None), 212),
+        ] {
+            assert_eq!(output(&counts, None), Some(all), "{counts:?}");
+        }
+        // Cache and reasoning of one size: what is known of the client decides.
+        let even = told(1000, 30, 84, 30, Some(1114));
+        assert_eq!(output(&even, None), Some(84));
+        assert_eq!(output(&even, Some((Basis::Inclusive, "x"))), Some(114));
+        // Where no total tells, the dialect's word does.
+        let apart = Sent { reasoning_apart: true, ..told(1465, 0, 212, 128, None) };
+        assert_eq!(output(&apart, None), Some(340));
     }
 
     /// Without cache detail the uncached part is unknown, and so is the whole where the count is known to

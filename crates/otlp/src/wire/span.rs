@@ -33,6 +33,8 @@ pub(crate) struct Span<'a> {
     pub(crate) attributes: Vec<Attribute<'a>>,
     pub(crate) dropped_attributes: u64,
     pub(crate) events: Vec<&'a [u8]>,
+    /// The first link.
+    pub(crate) link: &'a [u8],
     pub(crate) status: u64,
 }
 
@@ -136,11 +138,28 @@ impl<'a> Span<'a> {
                 9 => self.attributes.push(Attribute::read(field.bytes(tag)?)?),
                 10 => self.dropped_attributes = field.varint(tag)?,
                 11 => self.events.push(field.bytes(tag)?),
+                13 if self.link.is_empty() => self.link = field.bytes(tag)?,
                 15 => self.read_status(field.bytes(tag)?)?,
                 _ => {}
             }
         }
         Ok(())
+    }
+
+    /// Whether the span has no parent.
+    pub(crate) fn is_root(&self) -> bool {
+        self.parent_span_id.iter().all(|byte| *byte == 0)
+    }
+
+    /// The trace that the span's first link points to; none without a link.
+    pub(crate) fn link_trace_id(&self) -> Result<Option<&'a [u8]>, Malformed> {
+        let mut cursor = Cursor::new(self.link);
+        while let Some((tag, field)) = cursor.next()? {
+            if tag == 1 {
+                return field.bytes(tag).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     fn read_status(&mut self, bytes: &'a [u8]) -> Result<(), Malformed> {

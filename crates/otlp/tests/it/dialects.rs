@@ -390,10 +390,20 @@ fn faulty_files() {
             "mine.toml:2: a time needs its `unit`",
         ),
         (
-            "dialect = \"x\"\n[[field]]\ncolumn = \"model\"\nfrom = [{ attribute = \"a\", name = \"b\" }]\n",
+            "dialect = \"x\"\n[[field]]\ncolumn = \"model\"\nfrom = [{ attribute = \"a\", resource = \"b\" }]\n",
             "mine.toml:4: an alias is one of",
         ),
         ("dialect = \"x\"\n[[kind]]\nattribute = \"a\"\n", "mine.toml:2: a kind rule has either"),
+        ("dialect = \"x\"\n[[mark]]\nattribute = \"a\"\n", "mine.toml:2: a mark gives a code"),
+        (
+            "dialect = \"x\"\n\n[[mark]]\ncode = \"odd\"\n",
+            "mine.toml:3: no mark `odd`: write one of pending_span,",
+        ),
+        ("dialect = \"x\"\n[[zero]]\nfilled = [\"model\"]\n", "mine.toml:2: it corrects nothing"),
+        (
+            "dialect = \"x\"\n[[doubt]]\ncolumns = [\"model\"]\nvalues = [\"a\"]\n",
+            "mine.toml:2: `values` are those",
+        ),
     ] {
         let fault = fault(text);
         assert!(fault.starts_with(wanted), "{fault}");

@@ -130,7 +130,7 @@ fn claude_code() {
     assert_eq!(message, Some("4 log records tell of no model or tool call and are not stored"));
     let all = all(&decoded);
     let [call, tool, error] = &all;
-    assert_eq!(tokens(call), [Some(130_213), Some(5), Some(128_955), Some(1_253), Some(700), None]);
+    assert_eq!(tokens(call), [Some(130_213), Some(5), Some(128_955), Some(1_253), Some(700), Some(0)]);
     assert_eq!(call.text("input_basis"), Some("exclusive: input is less than the cache"));
     for (column, wanted) in [
         ("kind", "model_call"),

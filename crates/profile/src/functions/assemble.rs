@@ -1,8 +1,8 @@
-//! `assemble(span)`: the aggregate that makes one run of a group of spans.
+//! `assemble(span)`: the aggregate that makes the runs of a group of spans.
 //!
 //! It only collects: the rules are in the pure crate `assembly`. The argument is a struct of the
-//! columns named in `sql/jobs/10_assembled.sql`, the group is a run id, and the result is the struct
-//! of `assembled.rs`. The state is the list of a group's spans, so that partial groups travel,
+//! columns named in `sql/jobs/10_assembled.sql`, the group holds all traces that may share a run, and
+//! the result is the struct of `assembled.rs`. The state is the list of a group's spans, so that partial groups travel,
 //! merge and spill like any other aggregate's.
 
 use std::{mem::size_of, sync::Arc};
@@ -21,7 +21,7 @@ use datafusion::{
         utils::format_state_name,
     },
 };
-use plimsoll_assembly::assemble;
+use plimsoll_assembly::assemble_runs;
 
 use super::{
     assembled::{AssembledBuilder, data_type},
@@ -136,8 +136,7 @@ impl Collected {
                 .iter()
                 .map(|&(batch, row)| columns[batch as usize].span(row as usize))
                 .collect::<Vec<_>>();
-            let run_id = spans.first().map_or("", |span| span.trace_id);
-            builder.push(&assemble(run_id, spans));
+            builder.push(&assemble_runs(spans));
         }
         builder.finish()
     }

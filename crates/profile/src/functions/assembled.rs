@@ -15,11 +15,11 @@ use arrow::{
     datatypes::{DataType, Field, Fields},
 };
 use datafusion::common::Result;
-use plimsoll_assembly::{Assembled, Attempt, Limits, ModelCall, Run, Tokens, ToolCall};
+use plimsoll_assembly::{Assembled, Attempt, Limits, ModelCall, RetryLayer, Run, Tokens, ToolCall};
 
 use super::time::instant;
 
-/// The type of an assembled run.
+/// The type of a group's assembled runs.
 pub(super) fn data_type() -> DataType {
     DataType::Struct(AssembledBuilder::default().fields())
 }
@@ -31,43 +31,49 @@ pub(super) struct AssembledBuilder {
     model_calls: Rows,
     attempts: Rows,
     tool_calls: Rows,
-    lengths: [Vec<usize>; 3],
+    lengths: [Vec<usize>; 4],
 }
 
 impl AssembledBuilder {
-    /// Adds one run.
-    pub(super) fn push(&mut self, assembled: &Assembled<'_>) {
-        write_run(&mut self.runs, &assembled.run);
-        for call in &assembled.model_calls {
-            write_model_call(&mut self.model_calls, call);
+    /// Adds the runs of one group.
+    pub(super) fn push(&mut self, group: &[Assembled<'_>]) {
+        let mut lengths = [group.len(), 0, 0, 0];
+        for assembled in group {
+            write_run(&mut self.runs, &assembled.run);
+            for call in &assembled.model_calls {
+                write_model_call(&mut self.model_calls, call);
+            }
+            for attempt in &assembled.attempts {
+                write_attempt(&mut self.attempts, attempt);
+            }
+            for call in &assembled.tool_calls {
+                write_tool_call(&mut self.tool_calls, call);
+            }
+            lengths[1] += assembled.model_calls.len();
+            lengths[2] += assembled.attempts.len();
+            lengths[3] += assembled.tool_calls.len();
         }
-        for attempt in &assembled.attempts {
-            write_attempt(&mut self.attempts, attempt);
+        for (all, length) in self.lengths.iter_mut().zip(lengths) {
+            all.push(length);
         }
-        for call in &assembled.tool_calls {
-            write_tool_call(&mut self.tool_calls, call);
-        }
-        self.lengths[0].push(assembled.model_calls.len());
-        self.lengths[1].push(assembled.attempts.len());
-        self.lengths[2].push(assembled.tool_calls.len());
     }
 
     fn fields(&self) -> Fields {
         let list = |row: Fields| DataType::List(Arc::new(Field::new_list_field(DataType::Struct(row), true)));
         Fields::from(vec![
-            Field::new("run", DataType::Struct(row_type(write_run)), true),
+            Field::new("runs", list(row_type(write_run)), true),
             Field::new("model_calls", list(row_type(write_model_call)), true),
             Field::new("attempts", list(row_type(write_attempt)), true),
             Field::new("tool_calls", list(row_type(write_tool_call)), true),
         ])
     }
 
-    /// All runs added, as one struct array of [`data_type`].
+    /// All groups added, as one struct array of [`data_type`].
     pub(super) fn finish(self) -> Result<StructArray> {
         let fields = self.fields();
-        let [model_calls, attempts, tool_calls] = self.lengths;
+        let [runs, model_calls, attempts, tool_calls] = self.lengths;
         let columns: Vec<ArrayRef> = vec![
-            Arc::new(self.runs.finish(row_type(write_run))?),
+            list(self.runs.finish(row_type(write_run))?, runs)?,
             list(self.model_calls.finish(row_type(write_model_call))?, model_calls)?,
             list(self.attempts.finish(row_type(write_attempt))?, attempts)?,
             list(self.tool_calls.finish(row_type(write_tool_call))?, tool_calls)?,
@@ -199,6 +205,8 @@ impl Builder {
 }
 
 fn write_run(rows: &mut Rows, run: &Run<'_>) {
+    rows.text("run_id", Some(run.run_id));
+    rows.codes("trace_ids", &run.trace_ids);
     rows.text("workflow", run.workflow.as_deref());
     rows.text("service", run.service);
     rows.text("tenant", run.tenant);
@@ -213,6 +221,7 @@ fn write_run(rows: &mut Rows, run: &Run<'_>) {
     rows.long("model_attempts", run.model_attempts);
     rows.long("throttled_attempts", run.throttled_attempts);
     rows.long("retries", run.retries);
+    rows.long("retries_after_timeout", run.retries_after_timeout);
     rows.long("tool_calls", run.tool_calls);
     rows.long("max_parallel_model_calls", run.max_parallel_model_calls);
     rows.long("max_parallel_tools", run.max_parallel_tools);
@@ -227,6 +236,10 @@ fn write_run(rows: &mut Rows, run: &Run<'_>) {
     rows.double("tool_ms", run.tool_ms);
     rows.double("queue_wait_ms", run.queue_wait_ms);
     rows.double("own_ms", run.own_ms);
+    rows.double("critical_model_ms", run.critical_model_ms);
+    rows.double("critical_tool_ms", run.critical_tool_ms);
+    rows.double("stall_ms", run.stall_ms);
+    rows.double("input_growth", run.input_growth);
     rows.double("expansion", run.expansion);
     rows.double("usage_coverage", run.usage_coverage);
     rows.truth("complete", Some(run.complete));
@@ -244,9 +257,15 @@ fn write_run(rows: &mut Rows, run: &Run<'_>) {
 }
 
 fn write_model_call(rows: &mut Rows, call: &ModelCall<'_>) {
+    rows.text("run_id", Some(call.run_id));
+    rows.instant("run_start_time", Some(call.run_start_time));
     rows.text("span_id", Some(call.span_id));
     rows.text("workflow", call.workflow.as_deref());
     rows.text("step", call.step);
+    rows.text("service", call.service);
+    rows.text("dialect", call.dialect);
+    rows.text("scope", call.scope);
+    rows.text("scope_version", call.scope_version);
     rows.long("step_index", call.step_index);
     rows.text("account", call.account);
     rows.text("region", call.region);
@@ -267,6 +286,8 @@ fn write_model_call(rows: &mut Rows, call: &ModelCall<'_>) {
     rows.text("error_type", call.error_type);
     rows.text("finish_reason", call.finish_reason);
     rows.truth("streaming", call.streaming);
+    rows.double("stall_ms", call.stall_ms);
+    rows.double("output_tokens_per_s", call.output_tokens_per_s);
     rows.tokens(&call.tokens);
     rows.long("retrieved_tokens", call.retrieved_tokens);
     rows.long("history_tokens", call.history_tokens);
@@ -280,6 +301,8 @@ fn write_model_call(rows: &mut Rows, call: &ModelCall<'_>) {
 }
 
 fn write_attempt(rows: &mut Rows, attempt: &Attempt<'_>) {
+    rows.text("run_id", Some(attempt.run_id));
+    rows.instant("run_start_time", Some(attempt.run_start_time));
     rows.text("span_id", Some(attempt.span_id));
     rows.long("attempt", Some(attempt.attempt));
     rows.text("operation_span_id", Some(attempt.operation_span_id));
@@ -293,6 +316,10 @@ fn write_attempt(rows: &mut Rows, attempt: &Attempt<'_>) {
     rows.double("duration_ms", attempt.duration_ms);
     rows.int("http_status", attempt.http_status);
     rows.text("error_type", attempt.error_type);
+    rows.text("layer", attempt.layer.map(RetryLayer::as_str));
+    rows.text("after", attempt.after);
+    rows.truth("unchanged", attempt.unchanged);
+    rows.text("step", attempt.step);
     rows.truth("throttled", Some(attempt.throttled));
     rows.truth("billed", Some(attempt.billed));
     rows.double("weight", Some(attempt.weight));
@@ -303,6 +330,8 @@ fn write_attempt(rows: &mut Rows, attempt: &Attempt<'_>) {
 }
 
 fn write_tool_call(rows: &mut Rows, call: &ToolCall<'_>) {
+    rows.text("run_id", Some(call.run_id));
+    rows.instant("run_start_time", Some(call.run_start_time));
     rows.text("span_id", Some(call.span_id));
     rows.text("workflow", call.workflow.as_deref());
     rows.long("step_index", call.step_index);

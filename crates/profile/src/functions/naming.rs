@@ -108,6 +108,7 @@ impl ScalarUDFImpl for MatchRules {
                 request_class: text(11),
                 account: text(12),
                 attribute: Some(&lookup),
+                ..Names::default()
             };
             let naming = &self.policy.naming;
             columns[0].append_option(naming.workflow_by_rule(&names));
@@ -119,7 +120,8 @@ impl ScalarUDFImpl for MatchRules {
     }
 }
 
-fn attribute<'a>(map: &'a MapArray, row: usize, key: &str) -> Option<&'a str> {
+/// A value of the map in a row.
+pub(crate) fn attribute<'a>(map: &'a MapArray, row: usize, key: &str) -> Option<&'a str> {
     if map.is_null(row) {
         return None;
     }

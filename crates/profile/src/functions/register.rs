@@ -1,6 +1,6 @@
 //! Registration of every function with a session.
 
-use super::{assemble, meter, naming, percentiles, time};
+use super::{assemble, meter, naming, percentiles, run_key, time};
 use std::sync::Arc;
 
 use datafusion::prelude::SessionContext;
@@ -13,6 +13,7 @@ pub(crate) fn register(ctx: &SessionContext, policy: &Arc<Policy>) {
     ctx.register_udaf(assemble::udaf());
     ctx.register_udf(meter::udf(policy));
     ctx.register_udf(naming::udf(policy));
+    ctx.register_udf(run_key::udf(policy));
     for udf in time::udfs(&policy.time_zone) {
         ctx.register_udf(udf);
     }

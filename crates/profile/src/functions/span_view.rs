@@ -17,11 +17,11 @@ use plimsoll_assembly::{Kind, Limits, Span, Status, Tokens};
 macro_rules! span_columns {
     ($($name:ident: $array:ty),+ $(,)?) => {
         /// The columns of one batch of spans.
-        pub(super) struct SpanColumns<'a> { $($name: &'a $array),+ }
+        pub(crate) struct SpanColumns<'a> { $($name: &'a $array),+ }
 
         impl<'a> SpanColumns<'a> {
             /// Finds every column in a struct array.
-            pub(super) fn of(spans: &'a StructArray) -> Result<Self> {
+            pub(crate) fn of(spans: &'a StructArray) -> Result<Self> {
                 Ok(Self { $($name: column::<$array>(spans, stringify!($name))?),+ })
             }
         }
@@ -35,12 +35,13 @@ span_columns! {
     region: StringArray, endpoint: StringArray, model: StringArray, response_model: StringArray,
     operation: StringArray, workflow: StringArray, workflow_by_rule: StringArray, step: StringArray,
     tenant: StringArray, request_class: StringArray, tier: Int32Array, session_id: StringArray,
-    response_id: StringArray, scope: StringArray, account: StringArray, pool: StringArray,
+    run_key: StringArray,
+    response_id: StringArray, scope: StringArray, scope_version: StringArray, dialect: StringArray, account: StringArray, pool: StringArray,
     input_tokens: Int64Array, input_uncached: Int64Array, cache_read: Int64Array,
     cache_write: Int64Array, output_tokens: Int64Array, reasoning_tokens: Int64Array,
     retrieved_tokens: Int64Array, history_tokens: Int64Array, tool_result_tokens: Int64Array,
     max_output_tokens: Int64Array, input_basis: StringArray, ttft_ms: Float64Array,
-    queue_wait_ms: Float64Array, streaming: BooleanArray, attempt: Int32Array,
+    queue_wait_ms: Float64Array, stall_ms: Float64Array, streaming: BooleanArray, attempt: Int32Array,
     finish_reason: StringArray, tool: StringArray, tool_call_id: StringArray,
     concurrency_at_dispatch: Int32Array, retries: Int32Array, payload_bytes: Int64Array,
     idempotency_replayed: BooleanArray, degraded: StringArray, outcome: StringArray,
@@ -48,7 +49,7 @@ span_columns! {
     limit_requests: Int64Array, remaining_requests: Int64Array, limit_tokens: Int64Array,
     remaining_tokens: Int64Array, limit_output_tokens: Int64Array,
     remaining_output_tokens: Int64Array, retry_after_ms: Float64Array, weight: Float64Array,
-    quality: ListArray, received_at: TimestampMicrosecondArray,
+    quality: ListArray, signal: StringArray, received_at: TimestampMicrosecondArray,
 }
 
 fn column<'a, T: Array + 'static>(spans: &'a StructArray, name: &str) -> Result<&'a T> {
@@ -88,7 +89,7 @@ fn codes(array: &ListArray, row: usize) -> Vec<&str> {
 
 impl<'a> SpanColumns<'a> {
     /// The span in `row`.
-    pub(super) fn span(&self, row: usize) -> Span<'a> {
+    pub(crate) fn span(&self, row: usize) -> Span<'a> {
         let rule = text(self.workflow_by_rule, row);
         Span {
             trace_id: text(self.trace_id, row).unwrap_or_default(),
@@ -115,8 +116,11 @@ impl<'a> SpanColumns<'a> {
             request_class: text(self.request_class, row),
             tier: number(self.tier, row),
             session_id: text(self.session_id, row),
+            run_key: text(self.run_key, row),
             response_id: text(self.response_id, row),
             scope: text(self.scope, row),
+            scope_version: text(self.scope_version, row),
+            dialect: text(self.dialect, row),
             account: text(self.account, row),
             pool: text(self.pool, row),
             tokens: Tokens {
@@ -134,6 +138,7 @@ impl<'a> SpanColumns<'a> {
             input_basis: text(self.input_basis, row),
             ttft_ms: number(self.ttft_ms, row),
             queue_wait_ms: number(self.queue_wait_ms, row),
+            stall_ms: number(self.stall_ms, row),
             streaming: truth(self.streaming, row),
             attempt: number(self.attempt, row),
             finish_reason: text(self.finish_reason, row),
@@ -159,6 +164,7 @@ impl<'a> SpanColumns<'a> {
             },
             weight: number(self.weight, row).unwrap_or(1.0),
             quality: codes(self.quality, row),
+            from_log: text(self.signal, row) == Some("log"),
             received_at: number(self.received_at, row).unwrap_or_default(),
         }
     }

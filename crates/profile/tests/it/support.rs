@@ -42,10 +42,18 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new() -> Outcome<Self> {
-        Self::in_zone("UTC").await
+        Self::with("UTC", &Rules::default()).await
     }
 
     pub(crate) async fn in_zone(zone: &str) -> Outcome<Self> {
+        Self::with(zone, &Rules::default()).await
+    }
+
+    pub(crate) async fn with_rules(rules: &Rules) -> Outcome<Self> {
+        Self::with("UTC", rules).await
+    }
+
+    async fn with(zone: &str, rules: &Rules) -> Outcome<Self> {
         let lake = Lake::open("memory://", Arc::new(Schemas::load(texts("tables")?)?)).await?;
         let schema = |name: &str| lake.schemas().get(name).map(plimsoll_lake::TableSchema::arrow);
         let (Some(spans), Some(quarantine)) = (schema("spans"), schema("quarantine")) else {
@@ -54,7 +62,7 @@ impl World {
         let decoder = Decoder::new(Dialects::load(texts("dialects")?)?, spans, quarantine)?;
         let policy = Policy::new(
             Catalog::load(texts("providers")?)?,
-            &Rules::default(),
+            rules,
             TimeZone::get(zone)?,
             SignedDuration::from_hours(6),
         )?;
@@ -72,11 +80,18 @@ impl World {
             "resource": {"attributes": [attribute("service.name", &json!("agents"))]},
             "scopeSpans": [{"scope": {"name": "test"}, "spans": spans}],
         }]});
+        let rejected = self.receive_body(body.to_string().as_bytes(), received).await?;
+        assert_eq!(rejected, 0);
+        Ok(())
+    }
+
+    /// Stores an OTLP/JSON body received at an instant, and says how many spans were rejected.
+    pub(crate) async fn receive_body(&self, body: &[u8], received: i64) -> Outcome<u64> {
         let receipt = Receipt { received_unix_micros: received, source: "otlp/test" };
-        let decoded = self.decoder.decode(body.to_string().as_bytes(), Encoding::Json, &receipt)?;
-        assert_eq!(decoded.rejected, 0, "{:?}", decoded.message);
+        let decoded = self.decoder.decode(body, Encoding::Json, &receipt)?;
         self.append("quarantine", decoded.quarantined).await?;
-        self.append("spans", decoded.spans).await
+        self.append("spans", decoded.spans).await?;
+        Ok(decoded.rejected)
     }
 
     async fn append(&self, table: &str, batch: RecordBatch) -> Outcome {
@@ -180,5 +195,37 @@ pub(crate) fn simple_run(trace: u64, workflow: &str, from_ms: i64, input: i64) -
     vec![
         root(trace, workflow, from_ms, from_ms + 1000),
         chat(trace, 2, from_ms + 100, from_ms + 900, input, 10),
+    ]
+}
+
+/// A run in which much happens, seven spans: an agent that repeats its calls' totals, a refused attempt
+/// and its retry, a tool, a call without usage and one within the agent's tool.
+pub(crate) fn eventful_run(trace: u64, workflow: &str, from_ms: i64, input: i64) -> Vec<Value> {
+    let at = |ms: i64| from_ms + ms;
+    let call = |id: u64, parent: u64, from: i64, to: i64, more: &Value| {
+        let mut attributes = json!({
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": "openai",
+            "gen_ai.request.model": "gpt-4.1",
+        });
+        if let (Some(attributes), Some(more)) = (attributes.as_object_mut(), more.as_object()) {
+            attributes.extend(more.clone());
+        }
+        span(trace, id, parent, "chat gpt-4.1", at(from), at(to), &attributes)
+    };
+    let usage = |input: i64| json!({"gen_ai.usage.input_tokens": input, "gen_ai.usage.output_tokens": 10});
+    let agent = json!({"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "reconciler",
+        "gen_ai.usage.input_tokens": 2 * input, "gen_ai.usage.output_tokens": 20});
+    let tool = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "fetch"});
+    let mut refused = call(3, 2, 100, 120, &json!({"error.type": "429", "http.response.status_code": 429}));
+    refused["status"] = json!({"code": 2});
+    vec![
+        root(trace, workflow, from_ms, at(5000)),
+        span(trace, 2, 1, "invoke_agent reconciler", at(50), at(4000), &agent),
+        refused,
+        call(4, 2, 600, 1500, &usage(input)),
+        span(trace, 5, 2, "execute_tool fetch", at(1600), at(3000), &tool),
+        call(6, 5, 1700, 2800, &usage(input)),
+        call(7, 1, 4100, 4900, &json!({"gen_ai.request.stream": true})),
     ]
 }
