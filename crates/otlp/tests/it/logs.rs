@@ -6,15 +6,18 @@
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
-use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope};
+use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue};
 use opentelemetry_proto::tonic::logs::v1::{LogRecord, ResourceLogs, ScopeLogs};
 use opentelemetry_proto::tonic::resource::v1::Resource;
+use opentelemetry_proto::tonic::trace::v1::Span;
 use plimsoll_otlp::{DecodeError, Decoded, Decoder, Dialects, Encoding, Receipt};
 use prost::Message;
 use serde_json::{Value, json};
 
 use crate::files::{dialect_files, schema};
-use crate::support::{Row, START, attribute, decoder_with, request, rows, span, try_decode, try_decode_logs};
+use crate::support::{
+    Row, START, attribute, decoder_with, request, row_of, rows, span, try_decode, try_decode_logs,
+};
 
 const SECOND: u64 = 1_000_000_000;
 const TRACE: &str = "44c50f492ed77e898335b8d40687bf11";
@@ -430,6 +433,41 @@ fn genai_events() {
     assert_eq!((call.text("trace_id"), call.text("span_id")), (Some(TRACE), Some(SPAN)));
     assert_eq!((failed.text("status"), failed.text("error_type")), (Some("error"), Some("throttled")));
     assert!(!format!("{:?}", call.batch).contains("SECRET"));
+}
+
+/// Codex's spans of the same calls: the counts of each answer, once, and the key that the logs have too.
+#[test]
+fn codex_spans() {
+    let named = |name: &str, more: Vec<KeyValue>| {
+        row_of(Span { name: name.to_owned(), ..span(more) }, "codex_exec", "")
+    };
+    let answer = named(
+        "handle_responses",
+        vec![
+            attribute("thread.id", 4),
+            attribute("gen_ai.usage.input_tokens", 8647),
+            attribute("gen_ai.usage.cache_read.input_tokens", 5120),
+            attribute("gen_ai.usage.cache_write.input_tokens", 0),
+            attribute("gen_ai.usage.output_tokens", 192),
+            attribute("codex.usage.reasoning_output_tokens", 128),
+            attribute("codex.usage.total_tokens", 8839),
+        ],
+    );
+    assert_eq!((answer.text("kind"), answer.text("run_key")), (Some("model_call"), None));
+    assert_eq!(tokens(&answer), [Some(8647), Some(3527), Some(5120), Some(0), Some(192), Some(128)]);
+    let turn = named(
+        "session_task.turn",
+        vec![
+            attribute("thread.id", "c-1"),
+            attribute("turn.id", "t-1"),
+            attribute("model", "gpt-5"),
+            attribute("codex.turn.token_usage.input_tokens", 17_109),
+            attribute("codex.turn.token_usage.output_tokens", 663),
+        ],
+    );
+    assert_eq!((turn.text("kind"), turn.text("run_key")), (Some("other"), Some("c-1")));
+    assert_eq!(tokens(&turn), [None; 6]);
+    assert_eq!(named("handle_responses", vec![attribute("thread.id", 4)]).text("kind"), Some("other"));
 }
 
 /// A record sent again is the same span, in another batch, order of attributes and encoding; another
