@@ -11,5 +11,7 @@ mod run_key;
 mod span_view;
 mod time;
 
+pub(crate) use naming::attribute;
 pub(crate) use register::register;
+pub(crate) use span_view::SpanColumns;
 pub(crate) use time::{instant, local_window};
