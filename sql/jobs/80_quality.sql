@@ -1,46 +1,113 @@
--- How far the data can be trusted: what is odd about spans (by day of receipt), about runs (by day of
--- the start), and what was quarantined, counted per service and dialect.
+-- How far the data can be trusted: what is missing, estimated, conflicting, truncated, assumed or
+-- sampled, counted per service and dialect beside what could have been; under `seen` stands all there was.
+-- Spans are counted as received, by the day of receipt, a resend again; calls and runs once, by the day
+-- of the run's start.
 -- makes: quality
--- key: start_day, service, dialect, reason
+-- key: start_day, service, dialect, counted, reason
 -- partition: start_day
 -- replaces: touched days
-WITH totals AS (
-  SELECT received_day AS start_day, service, dialect, count(*) AS of
+WITH received AS (
+  SELECT received_day AS start_day, service, dialect, quality
   FROM spans
   WHERE received_day IN (SELECT start_day FROM touched_days)
-  GROUP BY received_day, service, dialect
-), odd AS (
-  SELECT received_day AS start_day, service, dialect, trace_id, span_id, unnest(quality) AS reason
-  FROM spans
-  WHERE received_day IN (SELECT start_day FROM touched_days) AND cardinality(quality) > 0
+), span_totals AS (
+  SELECT start_day, service, dialect, count(*) AS of
+  FROM received
+  GROUP BY start_day, service, dialect
 ), span_codes AS (
-  SELECT start_day, service, dialect, reason, count(DISTINCT trace_id || span_id) AS count
-  FROM odd
+  SELECT start_day, service, dialect, reason, count(*) AS count
+  FROM (SELECT start_day, service, dialect, unnest(quality) AS reason FROM received WHERE cardinality(quality) > 0)
   GROUP BY start_day, service, dialect, reason
-), run_totals AS (
-  SELECT start_day, service, count(*) AS of
+  UNION ALL
+  SELECT start_day, service, dialect, 'seen' AS reason, of AS count FROM span_totals
+), aside AS (
+  SELECT received_day AS start_day, service, 'quarantined.' || reason AS reason, count(*) AS count
+  FROM quarantine
+  WHERE received_day IN (SELECT start_day FROM touched_days)
+  GROUP BY received_day, service, reason
+), aside_totals AS (
+  SELECT start_day, service, sum(of) AS of
+  FROM (SELECT start_day, service, of FROM span_totals UNION ALL SELECT start_day, service, count AS of FROM aside)
+  GROUP BY start_day, service
+), made AS (
+  SELECT start_day, run_id, service, outcome, quality
   FROM runs
   WHERE start_day IN (SELECT start_day FROM touched_days)
+), run_totals AS (
+  SELECT start_day, service, count(*) AS of
+  FROM made
   GROUP BY start_day, service
 ), run_codes AS (
   SELECT start_day, service, reason, count(*) AS count
   FROM (
-    SELECT start_day, service, unnest(quality) AS reason FROM runs
-    WHERE start_day IN (SELECT start_day FROM touched_days)
+    SELECT start_day, service, unnest(quality) AS reason FROM made
+    UNION ALL
+    SELECT start_day, service, outcome AS reason FROM made WHERE outcome IN ('open', 'orphan')
+    UNION ALL
+    SELECT start_day, service, 'seen' AS reason FROM made
   )
   GROUP BY start_day, service, reason
+), calls AS (
+  SELECT c.*, r.service, CAST(NULL AS VARCHAR) AS dialect, c.kind = 'model_call' AS generates,
+    c.status = 'ok' AS answered, c.status = 'ok' AND c.usage_source = 'missing' AS silent
+  FROM model_calls c
+  JOIN made r ON r.run_id = c.run_id
+  WHERE c.start_day IN (SELECT start_day FROM touched_days)
+), call_counts AS (
+  SELECT start_day, service, dialect, count(*) AS calls,
+    count(CASE WHEN answered THEN 1 END) AS answered,
+    count(CASE WHEN silent AND streaming THEN 1 END) AS usage_missing_stream,
+    count(CASE WHEN silent AND streaming IS NOT TRUE THEN 1 END) AS usage_missing,
+    count(CASE WHEN usage_source = 'estimated' THEN 1 END) AS usage_estimated,
+    count(CASE WHEN usage_source = 'aggregate' THEN 1 END) AS usage_aggregate,
+    count(CASE WHEN generates AND input_tokens IS NOT NULL THEN 1 END) AS with_input,
+    count(CASE WHEN generates AND input_tokens IS NOT NULL AND cache_read IS NULL THEN 1 END) AS cache_detail_missing,
+    count(CASE WHEN input_tokens IS NOT NULL AND starts_with(input_basis, 'assumed') THEN 1 END) AS input_assumed,
+    count(CASE WHEN generates AND output_tokens IS NOT NULL THEN 1 END) AS with_output,
+    count(CASE WHEN generates AND output_tokens IS NOT NULL AND reasoning_tokens IS NULL THEN 1 END) AS reasoning_missing,
+    count(CASE WHEN finish_reason IN ('length', 'max_tokens') THEN 1 END) AS output_truncated,
+    count(CASE WHEN generates THEN 1 END) AS generations,
+    count(CASE WHEN generates AND max_output_tokens IS NULL THEN 1 END) AS cap_unknown,
+    count(CASE WHEN answered AND streaming THEN 1 END) AS streamed,
+    count(CASE WHEN answered AND streaming AND ttft_ms IS NULL THEN 1 END) AS ttft_missing,
+    count(CASE WHEN provider IS NULL THEN 1 END) AS provider_unknown,
+    count(CASE WHEN model IS NULL AND response_model IS NULL THEN 1 END) AS model_unknown,
+    count(CASE WHEN pool IS NULL THEN 1 END) AS pool_unknown,
+    count(CASE WHEN attempts IS NULL THEN 1 END) AS attempts_unknown
+  FROM calls
+  GROUP BY start_day, service, dialect
+), call_codes AS (
+  SELECT start_day, service, dialect, unnest([
+    named_struct('reason', 'seen', 'count', calls, 'of', calls),
+    named_struct('reason', 'usage_missing_stream', 'count', usage_missing_stream, 'of', answered),
+    named_struct('reason', 'usage_missing', 'count', usage_missing, 'of', answered),
+    named_struct('reason', 'usage_estimated', 'count', usage_estimated, 'of', answered),
+    named_struct('reason', 'usage_aggregate', 'count', usage_aggregate, 'of', answered),
+    named_struct('reason', 'cache_detail_missing', 'count', cache_detail_missing, 'of', with_input),
+    named_struct('reason', 'input_assumed', 'count', input_assumed, 'of', with_input),
+    named_struct('reason', 'reasoning_missing', 'count', reasoning_missing, 'of', with_output),
+    named_struct('reason', 'output_truncated', 'count', output_truncated, 'of', generations),
+    named_struct('reason', 'cap_unknown', 'count', cap_unknown, 'of', generations),
+    named_struct('reason', 'ttft_missing', 'count', ttft_missing, 'of', streamed),
+    named_struct('reason', 'provider_unknown', 'count', provider_unknown, 'of', calls),
+    named_struct('reason', 'model_unknown', 'count', model_unknown, 'of', calls),
+    named_struct('reason', 'pool_unknown', 'count', pool_unknown, 'of', calls),
+    named_struct('reason', 'attempts_unknown', 'count', attempts_unknown, 'of', calls)]) AS c
+  FROM call_counts
 )
-SELECT c.service, c.dialect, c.reason, c.count, t.of, c.start_day
+SELECT c.service, c.dialect, c.reason, 'spans' AS counted, c.count, t.of, c.start_day
 FROM span_codes c
-JOIN totals t ON t.start_day = c.start_day AND (t.service IS NOT DISTINCT FROM c.service)
+JOIN span_totals t ON t.start_day = c.start_day AND (t.service IS NOT DISTINCT FROM c.service)
   AND (t.dialect IS NOT DISTINCT FROM c.dialect)
 UNION ALL
-SELECT c.service, CAST(NULL AS VARCHAR) AS dialect, 'run.' || c.reason AS reason, c.count, t.of, c.start_day
+SELECT c.service, CAST(NULL AS VARCHAR) AS dialect, c.reason, 'spans' AS counted, c.count, t.of, c.start_day
+FROM aside c
+JOIN aside_totals t ON t.start_day = c.start_day AND (t.service IS NOT DISTINCT FROM c.service)
+UNION ALL
+SELECT c.service, CAST(NULL AS VARCHAR) AS dialect, c.reason, 'runs' AS counted, c.count, t.of, c.start_day
 FROM run_codes c
 JOIN run_totals t ON t.start_day = c.start_day AND (t.service IS NOT DISTINCT FROM c.service)
 UNION ALL
-SELECT service, CAST(NULL AS VARCHAR) AS dialect, 'quarantined.' || reason AS reason, count(*) AS count,
-  count(*) AS of, received_day AS start_day
-FROM quarantine
-WHERE received_day IN (SELECT start_day FROM touched_days)
-GROUP BY service, reason, received_day
+SELECT service, dialect, c['reason'] AS reason, 'calls' AS counted, c['count'] AS count, c['of'] AS of, start_day
+FROM call_codes
+WHERE c['count'] > 0

@@ -90,6 +90,7 @@ impl<'a> Elected<'a> {
         calls.inherit_steps(forest);
         doubles::merge(&mut calls, codes);
         calls.fill_from_wrappers(forest, &kinds);
+        calls.find_requests(forest, &kinds);
         usage::settle(&mut calls, forest, &kinds, codes);
         usage::fill_details(&mut calls, forest, &kinds);
         let operations = operations::group(&calls, forest, &kinds, codes);

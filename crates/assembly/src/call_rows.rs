@@ -13,7 +13,7 @@ use crate::operations::{Operation, unseen_before};
 use crate::quality;
 use crate::rows::{Attempt, ModelCall, ToolCall};
 use crate::run::{Parts, micros, millis};
-use crate::span::Tokens;
+use crate::span::{Limits, Span, Tokens};
 use crate::tools::Tool;
 
 impl<'a> Parts<'_, '_, 'a> {
@@ -30,31 +30,18 @@ impl<'a> Parts<'_, '_, 'a> {
         let (Some(first), Some(last)) = (tries().next(), tries().next_back()) else {
             return ModelCall::default();
         };
-        let (mut number, mut all_seen, mut told) = (0, true, operation.calls.len() > 1 || last.cached);
+        let first_row = attempts.len();
+        let number = |attempts: &Vec<Attempt<'a>>| (attempts.len() - first_row) as i64;
+        let (mut all_seen, mut told) = (true, operation.calls.len() > 1 || last.cached);
         let mut before: Option<&Call<'a>> = None;
         for call in tries().filter(|call| !call.cached) {
-            let unseen = unseen_before(call, number).unwrap_or_else(|| {
-                self.codes.push(quality::RETRIES_IMPLAUSIBLE);
-                0
-            });
-            for unseen_before in 0..=unseen {
-                number += 1;
-                let mut row = self.attempt(call, last, number, tier, unseen_before == unseen);
-                row.step = span_step(call, first);
-                if unseen_before > 0 {
-                    // The library keeps the request as it was.
-                    (row.layer, row.unchanged) = (Some(RetryLayer::Client), Some(true));
-                } else if let Some(before) = before {
-                    row.layer = Some(RetryLayer::Application);
-                    row.after = before.failure.and_then(Failure::name);
-                    row.unchanged = unchanged(before, call);
-                }
-                attempts.push(row);
-            }
-            before = Some(call);
-            all_seen &= unseen == 0;
+            let after = before.map(|before| (before.failure, unchanged(before, call)));
+            all_seen &= self.requests(call, number(attempts), (first, last), after, tier, attempts)
+                || !call.requests.is_empty();
             told |= shown.tells_attempts(call);
+            before = Some(call);
         }
+        let number = number(attempts);
         if !all_seen {
             self.codes.push(quality::ATTEMPT_DETAIL_MISSING);
         }
@@ -114,6 +101,51 @@ impl<'a> Parts<'_, '_, 'a> {
             input_basis: span.input_basis,
             weight: span.sane_weight(),
         }
+    }
+
+    /// Rows of one call's requests: those that HTTP spans show, or else itself and those that it only
+    /// counts. `number` is how many came before it in the
+    /// operation, `after` how the call before it failed and whether this one asks for the same. Says
+    /// whether spans show them all.
+    fn requests(
+        &mut self,
+        call: &Call<'a>,
+        number: i64,
+        (first, last): (&Call<'a>, &Call<'a>),
+        after: Option<(Option<Failure>, Option<bool>)>,
+        tier: Option<i32>,
+        attempts: &mut Vec<Attempt<'a>>,
+    ) -> bool {
+        let shown: Vec<&Span<'a>> =
+            call.requests.iter().map(|&node| self.forest.nodes[node as usize]).collect();
+        let earlier = if shown.is_empty() {
+            unseen_before(call, number).unwrap_or_else(|| {
+                self.codes.push(quality::RETRIES_IMPLAUSIBLE);
+                0
+            })
+        } else {
+            shown.len() as i64 - 1
+        };
+        for i in 0..=earlier {
+            let mut row = self.attempt(call, last, number + 1 + i, tier, i == earlier);
+            row.step = call.span.step.or(first.span.step);
+            let request = usize::try_from(i).ok().and_then(|i| shown.get(i));
+            if let Some(request) = request {
+                seen_on_the_wire(&mut row, request);
+            }
+            if i > 0 {
+                // The library keeps the request as it was.
+                (row.layer, row.unchanged) = (Some(RetryLayer::Client), Some(true));
+                let before = usize::try_from(i - 1).ok().and_then(|i| shown.get(i));
+                row.after = before.and_then(|span| Failure::of(span)).and_then(Failure::name);
+            } else if let Some((failure, unchanged)) = after {
+                row.layer = Some(RetryLayer::Application);
+                row.after = failure.and_then(Failure::name);
+                row.unchanged = unchanged;
+            }
+            attempts.push(row);
+        }
+        earlier == 0
     }
 
     /// A request's row; of one that was only counted nothing but its existence is known.
@@ -218,12 +250,21 @@ impl<'a> ShownScopes<'a> {
         span.attempt.is_some()
             || span.retries.is_some()
             || span.http_status.is_some()
+            || !call.requests.is_empty()
             || self.failing.binary_search(&span.scope).is_ok()
     }
 }
 
-fn span_step<'a>(call: &Call<'a>, first: &Call<'a>) -> Option<&'a str> {
-    call.span.step.or(first.span.step)
+/// What an HTTP span tells of its request. The span of a stream ends with the headers, so it tells no
+/// duration.
+fn seen_on_the_wire(row: &mut Attempt<'_>, request: &Span<'_>) {
+    let failure = Failure::of(request);
+    row.start_time = micros(request.start_unix_nano);
+    row.http_status = request.http_status.or(row.http_status);
+    row.throttled = failure == Some(Failure::Throttled);
+    if row.limits == Limits::default() {
+        row.limits = request.limits;
+    }
 }
 
 /// Whether two requests asked for the same, by what both spans tell; `None` where neither tells a size.

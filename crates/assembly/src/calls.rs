@@ -30,6 +30,8 @@ pub(crate) struct Call<'a> {
     pub(crate) covered: bool,
     /// Stands for calls that nobody recorded, so that their number is unknown.
     pub(crate) stand_in: bool,
+    /// Nodes of the HTTP requests that it made, where an HTTP client is instrumented, too; by start.
+    pub(crate) requests: Vec<u32>,
 }
 
 /// The calls of a run.
@@ -63,7 +65,17 @@ impl<'a> Call<'a> {
             (true, true) => UsageSource::Estimated,
             (false, _) => UsageSource::Missing,
         };
-        let mut call = Self { node, span, end, failure, usage, cached, covered: false, stand_in: false };
+        let mut call = Self {
+            node,
+            span,
+            end,
+            failure,
+            usage,
+            cached,
+            covered: false,
+            stand_in: false,
+            requests: Vec::new(),
+        };
         if call.span.ttft_ms.is_some() && !call.plausible_ttft() {
             call.span.ttft_ms = None;
             codes.push(BAD_TTFT);
@@ -192,6 +204,40 @@ impl<'a> Calls<'a> {
                 (one, other) if one == other => one,
                 _ => MANY,
             };
+        }
+    }
+
+    /// Gives each call the HTTP requests below it: what it sent on the wire, retries of the library too.
+    ///
+    /// An HTTP span below another is the same request, seen by the layer beneath.
+    pub(crate) fn find_requests(&mut self, forest: &Forest<'_, 'a>, kinds: &[Kind]) {
+        let request = |node: usize| kinds[node] == Kind::Other && forest.nodes[node].http_status.is_some();
+        if !(0..forest.len()).any(request) {
+            return;
+        }
+        let mut call_above = vec![NOBODY; forest.len() + 1];
+        for &node in &forest.top_down {
+            let node = node as usize;
+            let above = call_above[forest.parents[node] as usize];
+            call_above[node] = match (self.at(node), kinds[node]) {
+                (Some(call), _) => call as u32,
+                (None, Kind::Other | Kind::Step) if above != NOBODY && request(node) => {
+                    self.list[above as usize].requests.push(node as u32);
+                    NOBODY
+                }
+                (None, Kind::Other | Kind::Step) => above,
+                (None, _) => NOBODY,
+            };
+        }
+        for call in self.list.iter_mut().filter(|call| !call.requests.is_empty()) {
+            // Nodes are numbered by start.
+            call.requests.sort_unstable();
+            let last = call.requests.last().map(|&node| forest.nodes[node as usize]);
+            if let (Some(_), None, Some(last)) = (call.failure, call.span.http_status, last) {
+                call.span.http_status = last.http_status;
+                call.span.error_type = call.span.error_type.or(last.error_type);
+                call.failure = Failure::of(&call.span);
+            }
         }
     }
 

@@ -84,7 +84,9 @@ fn stand_in<'a>(
 /// Reads a detail that a client leaves out of some calls as zero where it tells it of others.
 ///
 /// Clients that report cache or reasoning counts at all omit them where they are zero (for one,
-/// OpenTelemetry's python-genai). A scope that never tells them in this run leaves them unknown.
+/// OpenTelemetry's python-genai). A scope that never tells them in this run leaves them unknown, and a
+/// model that always reasons leaves its reasoning unknown: a client may tell it for one API and not for
+/// another (OpenLIT).
 pub(crate) fn fill_details<'a>(calls: &mut Calls<'a>, forest: &Forest<'_, 'a>, kinds: &[Kind]) {
     let partial = |call: &Call<'_>| {
         let tokens = &call.span.tokens;
@@ -115,11 +117,12 @@ pub(crate) fn fill_details<'a>(calls: &mut Calls<'a>, forest: &Forest<'_, 'a>, k
         let Some((_, told)) = scopes.iter().find(|(scope, _)| *scope == call.span.scope) else {
             continue;
         };
+        let reasons = call.span.any_model().is_some_and(always_reasons);
         let tokens = &mut call.span.tokens;
         let zero_if = |told: bool| told.then_some(0);
         tokens.cache_read = tokens.cache_read.or(zero_if(told[0]));
         tokens.cache_write = tokens.cache_write.or(zero_if(told[1]));
-        tokens.reasoning_tokens = tokens.reasoning_tokens.or(zero_if(told[2]));
+        tokens.reasoning_tokens = tokens.reasoning_tokens.or(zero_if(told[2] && !reasons));
         if tokens.input_uncached.is_none()
             && let (Some(input), Some(read), Some(write)) =
                 (tokens.input_tokens, tokens.cache_read, tokens.cache_write)
@@ -127,4 +130,10 @@ pub(crate) fn fill_details<'a>(calls: &mut Calls<'a>, forest: &Forest<'_, 'a>, k
             tokens.input_uncached = Some((input - read - write).max(0));
         }
     }
+}
+
+/// Whether a model seldom answers without reasoning: OpenAI's o-series and GPT-5.
+fn always_reasons(model: &str) -> bool {
+    let model = model.rsplit('/').next().unwrap_or(model);
+    ["gpt-5", "o1", "o3", "o4"].iter().any(|family| model.starts_with(family))
 }

@@ -118,7 +118,9 @@ impl From<DecodeError> for Refusal {
     fn from(error: DecodeError) -> Self {
         match error {
             // A body that does not fit the columns would not fit them the next time either.
-            DecodeError::Invalid(_) | DecodeError::Misfit(_) => Self::Invalid(error.to_string()),
+            DecodeError::Invalid(_) | DecodeError::InvalidLogs(_) | DecodeError::Misfit(_) => {
+                Self::Invalid(error.to_string())
+            }
             DecodeError::TooManySpans { .. } | DecodeError::TooLarge { .. } => {
                 Self::TooLarge(error.to_string())
             }

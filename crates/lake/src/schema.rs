@@ -73,6 +73,8 @@ pub struct TableSchema {
     pub partition_by: Vec<String>,
     /// Columns by which the rows of a compacted file are sorted.
     pub sort_by: Vec<String>,
+    /// Codes that its columns hold, and what each means; empty where they hold none.
+    pub codes: BTreeMap<String, String>,
     arrow: SchemaRef,
 }
 
@@ -193,6 +195,8 @@ struct Written {
     #[serde(default)]
     sort_by: Vec<String>,
     columns: Vec<Column>,
+    #[serde(default)]
+    codes: BTreeMap<String, String>,
 }
 
 impl TableSchema {
@@ -214,6 +218,7 @@ impl TableSchema {
             key: written.key,
             partition_by: written.partition_by,
             sort_by: written.sort_by,
+            codes: written.codes,
             arrow: Arc::new(Schema::new(fields)),
         };
         table.check().map_err(wrong)?;

@@ -1,7 +1,8 @@
 //! The decode boundary: one function from bytes to columns.
 //!
 //! Here a span is placed: a row of `spans`, a row of `quarantine`, or rejected with a reason. What its
-//! attributes mean is `rules`' business. Memory is bounded by the body: see the limits below.
+//! attributes mean is `rules`' business, and what log records are made of `logs`'. Memory is bounded by
+//! the body: see the limits below.
 
 use std::borrow::Cow;
 
@@ -9,12 +10,16 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
 use crate::columns::Columns;
+use crate::dialect::Kind;
 use crate::layout::{QuarantineLayout, SpanLayout};
-use crate::quality::{ATTRIBUTES_DROPPED, BAD_PARENT_ID, NEGATIVE_DURATION, NO_END, Quality, SAMPLED};
+use crate::logs::tells_of_no_call;
+use crate::quality::{
+    ATTRIBUTES_DROPPED, BAD_PARENT_ID, NEGATIVE_DURATION, NO_DURATION, NO_END, Quality, SAMPLED,
+};
 use crate::rejected::Rejected;
 use crate::rules::{Reading, Rules, duration_ms};
 use crate::sampling::weight;
-use crate::wire::{Attribute, Malformed, Resource, Span, for_each_resource, read_scope_spans};
+use crate::wire::{Attribute, Malformed, Record, Resource, Span, for_each_resource, read_scope_spans};
 use crate::{DecodeError, Dialects, OtlpError, json, text};
 
 /// The most spans of one body: some hundred times the largest batch that exporters send.
@@ -57,12 +62,22 @@ pub struct Decoded {
     pub spans: RecordBatch,
     /// Rows of the table `quarantine`.
     pub quarantined: RecordBatch,
-    /// Spans in the body: `spans` + `quarantined` + `rejected`.
+    /// Spans in the body, and log records that tell of a call: `spans` + `quarantined` + `rejected`.
     pub received: u64,
-    /// Spans that are stored nowhere, for the answer's `partial_success`.
+    /// Those of them that are stored nowhere, for the answer's `partial_success`.
     pub rejected: u64,
-    /// Why spans were rejected, for the answer's `error_message`; none where none was.
+    /// Log records that tell of no call: accepted, and stored nowhere.
+    pub passed_over: u64,
+    /// Why spans were rejected or records passed over, for the answer's `error_message`; none where none
+    /// was.
     pub message: Option<String>,
+}
+
+/// What stands in a body.
+#[derive(Clone, Copy)]
+enum Signal {
+    Traces,
+    Logs,
 }
 
 /// Decodes bodies by one set of dialects into one pair of tables; one decoder serves all threads.
@@ -71,7 +86,7 @@ pub struct Decoder {
     rules: Rules,
     spans: SchemaRef,
     quarantine: SchemaRef,
-    at: SpanLayout,
+    pub(crate) at: SpanLayout,
     quarantine_at: QuarantineLayout,
 }
 
@@ -86,7 +101,7 @@ impl Decoder {
         Ok(Self { rules: Rules::new(&dialects, &spans)?, spans, quarantine, at, quarantine_at })
     }
 
-    /// Decodes one export request. An empty request is no rows, not an error.
+    /// Decodes one trace export request. An empty request is no rows, not an error.
     ///
     /// # Errors
     /// The body is not a trace request, or is too large for one batch of columns.
@@ -96,13 +111,42 @@ impl Decoder {
         encoding: Encoding,
         receipt: &Receipt<'_>,
     ) -> Result<Decoded, DecodeError> {
+        self.decode_signal(Signal::Traces, body, encoding, receipt)
+    }
+
+    /// Decodes one logs export request: a row for each record that tells of a call. An empty request is
+    /// no rows, not an error.
+    ///
+    /// # Errors
+    /// The body is not a logs request, or is too large for one batch of columns.
+    pub fn decode_logs(
+        &self,
+        body: &[u8],
+        encoding: Encoding,
+        receipt: &Receipt<'_>,
+    ) -> Result<Decoded, DecodeError> {
+        let decoded = self.decode_signal(Signal::Logs, body, encoding, receipt);
+        decoded.map_err(|error| match error {
+            DecodeError::Invalid(reason) => DecodeError::InvalidLogs(reason),
+            error => error,
+        })
+    }
+
+    fn decode_signal(
+        &self,
+        signal: Signal,
+        body: &[u8],
+        encoding: Encoding,
+        receipt: &Receipt<'_>,
+    ) -> Result<Decoded, DecodeError> {
         if body.len() > MAX_BODY {
             return Err(DecodeError::TooLarge { limit: MAX_BODY });
         }
         let mut rejected = Rejected::default();
-        let body = match encoding {
-            Encoding::Protobuf => Cow::Borrowed(body),
-            Encoding::Json => Cow::Owned(json::to_protobuf(body, &mut rejected)?),
+        let body = match (encoding, signal) {
+            (Encoding::Protobuf, _) => Cow::Borrowed(body),
+            (Encoding::Json, Signal::Traces) => Cow::Owned(json::to_protobuf(body, &mut rejected)?),
+            (Encoding::Json, Signal::Logs) => Cow::Owned(json::logs_to_protobuf(body, &mut rejected)?),
         };
         let mut sink = Sink {
             decoder: self,
@@ -114,13 +158,19 @@ impl Decoder {
             quality: Quality::default(),
             scratch: String::new(),
             repeated: 0,
+            passed_over: 0,
             rejected,
         };
-        sink.fill(&body)?;
+        let what = match signal {
+            Signal::Traces => sink.spans_of(&body).map(|()| "span")?,
+            Signal::Logs => sink.calls_of(&body).map(|()| "log record")?,
+        };
+        let messages = [sink.rejected.message(what), tells_of_no_call(sink.passed_over)];
         Ok(Decoded {
             received: sink.received() as u64,
             rejected: sink.rejected.spans(),
-            message: sink.rejected.message(),
+            passed_over: sink.passed_over,
+            message: messages.into_iter().flatten().reduce(|first, second| format!("{first}; {second}")),
             spans: sink.spans.finish().map_err(misfit)?,
             quarantined: sink.quarantined.finish().map_err(misfit)?,
         })
@@ -139,21 +189,23 @@ impl From<Malformed> for DecodeError {
 }
 
 /// The rows of one body as they are made.
-struct Sink<'d> {
-    decoder: &'d Decoder,
+pub(crate) struct Sink<'d> {
+    pub(crate) decoder: &'d Decoder,
     receipt: &'d Receipt<'d>,
     received_day: i32,
     spans: Columns,
     quarantined: Columns,
-    quality: Quality,
+    pub(crate) quality: Quality,
     scratch: String,
     /// Bytes of resource attributes repeated so far.
     repeated: usize,
+    /// Log records that tell of no call.
+    pub(crate) passed_over: u64,
     rejected: Rejected,
 }
 
 /// What the spans of one scope share.
-struct Origin<'o, 'a> {
+pub(crate) struct Origin<'o, 'a> {
     /// The resource's attributes that join those of its spans, rendered.
     attributes: &'o [(Cow<'a, str>, String)],
     /// The name of the service.
@@ -161,7 +213,15 @@ struct Origin<'o, 'a> {
     scope: Cow<'a, str>,
     version: Cow<'a, str>,
     /// What is odd about the above.
-    quality: Quality,
+    pub(crate) quality: Quality,
+}
+
+/// What the rules and the signal say of a span.
+pub(crate) struct Verdict<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) dialect: Option<&'a str>,
+    /// For the column `signal`; none for a span.
+    pub(crate) signal: Option<&'static str>,
 }
 
 impl<'d> Sink<'d> {
@@ -171,16 +231,42 @@ impl<'d> Sink<'d> {
             + usize::try_from(self.rejected.spans()).unwrap_or(usize::MAX)
     }
 
-    fn fill(&mut self, body: &[u8]) -> Result<(), DecodeError> {
+    /// Places the spans of a trace request.
+    fn spans_of(&mut self, body: &[u8]) -> Result<(), DecodeError> {
+        let mut span = Span::default();
+        self.each(body, |sink, bytes, origin, reading| {
+            span.read(bytes)?;
+            sink.place(&span, origin, reading)
+        })
+    }
+
+    /// Places the calls that the records of a logs request tell of.
+    fn calls_of(&mut self, body: &[u8]) -> Result<(), DecodeError> {
+        let mut record = Record::default();
+        self.each(body, |sink, bytes, origin, reading| {
+            record.read(bytes)?;
+            sink.place_call(&mut record, origin, reading)
+        })
+    }
+
+    /// Calls `place` with the bytes of each span or log record, and where it comes from.
+    fn each<'a>(
+        &mut self,
+        body: &'a [u8],
+        mut place: impl FnMut(&mut Self, &'a [u8], &Origin<'_, 'a>, &mut Reading<'a>) -> Result<(), DecodeError>,
+    ) -> Result<(), DecodeError>
+    where
+        'd: 'a,
+    {
         let mut reading = Reading::new(&self.decoder.rules);
-        let (mut span, mut span_bytes) = (Span::default(), Vec::new());
+        let mut items = Vec::new();
         for_each_resource(body, |resource, scopes| {
             reading.enter_resource(resource);
             let mut shared = Quality::default();
             let attributes = self.resource_attributes(resource, &reading, &mut shared);
             let service = service(resource, &mut shared);
             for bytes in scopes {
-                let scope = read_scope_spans(bytes, &mut span_bytes)?;
+                let scope = read_scope_spans(bytes, &mut items)?;
                 let mut quality = shared.clone();
                 let origin = Origin {
                     attributes: &attributes,
@@ -190,12 +276,11 @@ impl<'d> Sink<'d> {
                     quality,
                 };
                 reading.enter_scope(&origin.scope, &origin.version);
-                for bytes in &span_bytes {
+                for bytes in &items {
                     if self.received() >= MAX_SPANS {
                         return Err(DecodeError::TooManySpans { limit: MAX_SPANS });
                     }
-                    span.read(bytes)?;
-                    self.place(&span, &origin, &mut reading)?;
+                    place(self, bytes, &origin, &mut reading)?;
                 }
             }
             Ok(())
@@ -211,22 +296,24 @@ impl<'d> Sink<'d> {
     ) -> Result<(), DecodeError> {
         if let Some(reason) = fault(span) {
             self.rejected.add(reason);
-        } else if PLAUSIBLE_STARTS.contains(&span.start) {
-            self.store(span, origin, reading)?;
+        } else if is_plausible(span) {
+            self.quality.begin(&origin.quality);
+            let (kind, dialect) = reading.read(span, &mut self.quality)?;
+            self.store(span, &Verdict { kind, dialect, signal: None }, origin, reading);
         } else {
-            self.quarantine("time_out_of_range", span, origin);
+            self.quarantine(span, origin);
         }
         Ok(())
     }
 
-    fn store<'a>(
+    /// A row of `spans` of the span that was read last.
+    pub(crate) fn store<'a>(
         &mut self,
         span: &Span<'a>,
+        verdict: &Verdict<'a>,
         origin: &Origin<'_, 'a>,
-        reading: &mut Reading<'a>,
-    ) -> Result<(), DecodeError> {
-        self.quality.begin(&origin.quality);
-        let (kind, dialect) = reading.read(span, &mut self.quality)?;
+        reading: &Reading<'a>,
+    ) {
         let at = &self.decoder.at;
         let rows = &mut self.spans;
         let mut buffer = [0; 32];
@@ -237,7 +324,7 @@ impl<'d> Sink<'d> {
             id if id.len() == 8 => rows.text(at.parent_span_id, text::hex(id, &mut buffer)),
             _ => self.quality.flag(BAD_PARENT_ID),
         }
-        rows.text(at.kind, kind.name());
+        rows.text(at.kind, verdict.kind.name());
         rows.text(at.name, &text::column(span.name, &mut self.quality));
         // The plausible starts fit.
         let start = i64::try_from(span.start).unwrap_or_default();
@@ -245,6 +332,7 @@ impl<'d> Sink<'d> {
         rows.int(at.start_unix_nano, start);
         match duration_ms(span) {
             Some(duration) => rows.float(at.duration_ms, duration),
+            None if verdict.signal.is_some() => self.quality.flag(NO_DURATION),
             None if span.end == 0 => self.quality.flag(NO_END),
             None => self.quality.flag(NEGATIVE_DURATION),
         }
@@ -266,8 +354,10 @@ impl<'d> Sink<'d> {
             self.quality.flag(SAMPLED);
         }
         rows.float(at.weight, weight);
-        if let Some(dialect) = dialect {
-            rows.text(at.dialect, dialect);
+        for (column, value) in [(at.dialect, verdict.dialect), (at.signal, verdict.signal)] {
+            if let Some(value) = value {
+                rows.text(column, value);
+            }
         }
         rows.text(at.source, self.receipt.source);
         rows.time(at.received_at, self.receipt.received_unix_micros);
@@ -278,15 +368,15 @@ impl<'d> Sink<'d> {
         self.attributes(span, origin, |index, _| reading.keeps(index), Table::Spans);
         self.spans.texts(at.quality, self.quality.sorted());
         self.spans.end_row();
-        Ok(())
     }
 
-    fn quarantine<'a>(&mut self, reason: &str, span: &Span<'a>, origin: &Origin<'_, 'a>) {
+    /// A row of `quarantine`, for a start that can't be.
+    pub(crate) fn quarantine<'a>(&mut self, span: &Span<'a>, origin: &Origin<'_, 'a>) {
         let decoder = self.decoder;
         let at = &decoder.quarantine_at;
         let rows = &mut self.quarantined;
         let mut buffer = [0; 32];
-        rows.text(at.reason, reason);
+        rows.text(at.reason, "time_out_of_range");
         rows.text(at.trace_id, text::hex(span.trace_id, &mut buffer));
         rows.text(at.span_id, text::hex(span.span_id, &mut buffer));
         rows.text(at.name, &text::column(span.name, &mut self.quality));
@@ -373,6 +463,11 @@ impl<'d> Sink<'d> {
 enum Table {
     Spans,
     Quarantine,
+}
+
+/// Whether the span's start is one that a partition may be made for.
+pub(crate) fn is_plausible(span: &Span<'_>) -> bool {
+    PLAUSIBLE_STARTS.contains(&span.start)
 }
 
 /// Why a span can't be told from others, if so.

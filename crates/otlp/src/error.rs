@@ -42,6 +42,9 @@ pub enum DecodeError {
     /// The bytes are not a trace export request: HTTP 400, gRPC INVALID_ARGUMENT.
     #[error("the body is not an OTLP trace request: {0}")]
     Invalid(String),
+    /// The bytes are not a logs export request: HTTP 400, gRPC INVALID_ARGUMENT.
+    #[error("the body is not an OTLP logs request: {0}")]
+    InvalidLogs(String),
     /// More spans in one body than are made into columns at once: HTTP 413, gRPC RESOURCE_EXHAUSTED.
     #[error("the body holds more than {limit} spans: send it in smaller batches")]
     TooManySpans {

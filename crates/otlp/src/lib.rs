@@ -1,8 +1,9 @@
-//! OTLP trace bytes to the columns of `spans` and `quarantine`, by the dialect tables it is handed.
+//! OTLP trace and log bytes to the columns of `spans` and `quarantine`, by the dialect tables it is handed.
 //!
 //! Pure: bytes in, Arrow out; no I/O. Receiving, journaling and storing are `ingest`'s; making runs of
 //! spans is `assembly`'s. Invariant: every span of a body that decodes is counted once, as a row of
-//! `spans`, a row of `quarantine`, or a rejected span with a reason; content is in none of them.
+//! `spans`, a row of `quarantine`, or a rejected span with a reason, and so is every log record, or it is
+//! counted as one that tells of no call; content is in none of them.
 
 mod columns;
 mod decode;
@@ -10,6 +11,7 @@ mod dialect;
 mod error;
 mod json;
 mod layout;
+mod logs;
 mod quality;
 mod rejected;
 mod rules;

@@ -9,6 +9,9 @@ pub(crate) const BAD_NUMBER: &str = "bad_number";
 pub(crate) const NEGATIVE_DURATION: &str = "negative_duration";
 /// The span has no end; the duration is null.
 pub(crate) const NO_END: &str = "no_end";
+/// A log record doesn't say how long the call took that it tells of; its time, the call's end, stands as
+/// the start, and the duration is null.
+pub(crate) const NO_DURATION: &str = "no_duration";
 /// A column's text was cut.
 pub(crate) const TRUNCATED: &str = "truncated";
 /// The sender, or the bounds here, left attributes off: usage may be among them.

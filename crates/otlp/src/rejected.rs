@@ -25,14 +25,14 @@ impl Rejected {
         self.spans
     }
 
-    /// The reasons with their counts; none where nothing was rejected.
-    pub(crate) fn message(&self) -> Option<String> {
+    /// The reasons with their counts of `what`, such as "span"; none where nothing was rejected.
+    pub(crate) fn message(&self, what: &str) -> Option<String> {
         let mut message = String::new();
         for (reason, spans) in &self.reasons {
             let separator = if message.is_empty() { "" } else { "; " };
             let plural = if *spans == 1 { "" } else { "s" };
             // Writing to a string can't fail.
-            write!(message, "{separator}{spans} span{plural} rejected: {reason}").unwrap_or_default();
+            write!(message, "{separator}{spans} {what}{plural} rejected: {reason}").unwrap_or_default();
         }
         (!message.is_empty()).then_some(message)
     }

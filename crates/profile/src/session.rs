@@ -132,6 +132,7 @@ impl Reader {
             reader.register(name, Arc::new(table))?;
         }
         reader.describe_columns(lake)?;
+        reader.describe_codes(lake)?;
         for (file, sql) in factory.sql.folder("views") {
             reader.view(file, sql).await?;
         }
@@ -235,13 +236,25 @@ impl Reader {
                 docs.push(column.doc.clone());
             }
         }
-        let fields = ["table_name", "column_name", "data_type", "unit", "description"]
-            .map(|name| Field::new(name, DataType::Utf8, false));
-        let columns = rows.map(|column| Arc::new(StringArray::from(column)) as _).to_vec();
-        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields.to_vec())), columns)
-            .map_err(DataFusionError::from)?;
-        self.register_rows("columns", batch)
+        let names = ["table_name", "column_name", "data_type", "unit", "description"];
+        self.register_rows("columns", texts(names, rows)?)
     }
+
+    /// The table `quality_codes`: what `schemas/tables/quality.toml` says of every code.
+    fn describe_codes(&self, lake: &Lake) -> Result<(), ProfileError> {
+        let codes = lake.schemas().get("quality").into_iter().flat_map(|table| &table.codes);
+        let (names, docs): (Vec<String>, Vec<String>) =
+            codes.map(|(code, doc)| (code.clone(), doc.clone())).unzip();
+        self.register_rows("quality_codes", texts(["code", "description"], [names, docs])?)
+    }
+}
+
+/// Rows of texts under the names of their columns.
+fn texts<const N: usize>(names: [&str; N], columns: [Vec<String>; N]) -> Result<RecordBatch, ProfileError> {
+    let fields = names.map(|name| Field::new(name, DataType::Utf8, false));
+    let columns = columns.map(|column| Arc::new(StringArray::from(column)) as _).to_vec();
+    let schema = Arc::new(Schema::new(fields.to_vec()));
+    Ok(RecordBatch::try_new(schema, columns).map_err(DataFusionError::from)?)
 }
 
 /// A table as a round pinned it; one that no round makes, or before the first round, as it is now.

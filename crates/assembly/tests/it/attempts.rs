@@ -1,6 +1,6 @@
 //! Operations, their attempts, and what became of them.
 
-use plimsoll_assembly::{Kind, Outcome, Span, Status, UsageSource, assemble, quality};
+use plimsoll_assembly::{Kind, Outcome, RetryLayer, Span, Status, UsageSource, assemble, quality};
 
 use crate::make::{chat, refused, silent_chat, span};
 
@@ -126,4 +126,95 @@ fn outcomes() {
         chat("b", "r", 10, 20, 1, 1),
     ];
     assert_eq!(assemble("r", recovered).run.outcome, Outcome::Ok);
+}
+
+/// HTTP spans below a call are its requests: a retry inside the library is seen, with its 429; one below
+/// a failed call is that call's only request; the layer beneath an HTTP span adds none.
+#[test]
+fn http_spans_are_requests() {
+    let http = |id, parent, from, to, status| Span {
+        http_status: Some(status),
+        scope: Some("http client"),
+        ..span(id, parent, Kind::Other, from, to)
+    };
+    let failed = Span { status: Status::Error, error_type: Some("APIError"), ..silent_chat("c", "r", 0, 40) };
+    let got = assemble(
+        "r",
+        vec![
+            span("r", "", Kind::Request, 0, 2_000),
+            failed,
+            http("c1", "c", 3, 36, 429),
+            chat("d", "r", 100, 1_200, 100, 10),
+            http("d1", "d", 103, 136, 503),
+            http("d2", "d", 1_000, 1_100, 200),
+            http("d3", "d2", 1_001, 1_099, 200),
+        ],
+    );
+    assert_eq!(
+        (got.run.model_calls, got.run.model_attempts, got.run.throttled_attempts),
+        (Some(1), Some(3), Some(1))
+    );
+    let told: Vec<_> = got
+        .attempts
+        .iter()
+        .map(|a| (a.attempt, a.http_status, a.throttled, a.billed, a.layer, a.after))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (1, Some(429), true, false, None, None),
+            (2, Some(503), false, false, Some(RetryLayer::Application), Some("throttled")),
+            (3, Some(200), false, true, Some(RetryLayer::Client), Some("capacity")),
+        ]
+    );
+    assert!(!got.run.quality.contains(&quality::ATTEMPTS_UNKNOWN));
+}
+
+/// A try that timed out and is sent again as it was is told apart from one with a smaller cap.
+#[test]
+fn retries_after_a_timeout() {
+    let timed_out = |id, from, to, cap| Span {
+        status: Status::Error,
+        error_type: Some("timeout"),
+        max_output_tokens: Some(cap),
+        ..silent_chat(id, "r", from, to)
+    };
+    let spans = |cap| {
+        vec![
+            span("r", "", Kind::Request, 0, 2_000),
+            timed_out("a", 0, 600, 4_096),
+            Span { max_output_tokens: Some(cap), ..chat("b", "r", 700, 900, 100, 10) },
+        ]
+    };
+    assert_eq!(assemble("r", spans(4_096)).run.retries_after_timeout, Some(1));
+    let smaller = assemble("r", spans(512));
+    assert_eq!((smaller.run.retries, smaller.run.retries_after_timeout), (Some(1), Some(0)));
+}
+
+/// A list of fallbacks below one wrapper is one operation, also where the answer comes of another pool.
+#[test]
+fn failover_to_another_pool() {
+    let pooled = |pool, span| Span { pool: Some(pool), model: Some(pool), ..span };
+    let got = assemble(
+        "r",
+        vec![
+            span("w", "", Kind::ModelCall, 0, 500),
+            pooled("gpt", refused("a", "w", 1, 20, 429)),
+            pooled("claude", chat("b", "w", 30, 490, 100, 10)),
+        ],
+    );
+    assert_eq!((got.run.model_calls, got.run.model_attempts), (Some(1), Some(2)));
+    let pools: Vec<_> = got.attempts.iter().map(|a| (a.pool, a.throttled, a.unchanged)).collect();
+    assert_eq!(pools, [(Some("gpt"), true, None), (Some("claude"), false, Some(false))]);
+}
+
+/// Where models asked for tools and no span shows one, their number is unknown, not zero.
+#[test]
+fn tools_not_traced() {
+    let asking = Span { finish_reason: Some("tool_calls"), ..chat("a", "r", 0, 10, 100, 10) };
+    let silent = assemble("r", vec![span("r", "", Kind::Request, 0, 20), asking.clone()]);
+    assert_eq!((silent.run.tool_calls, silent.run.expansion), (None, None));
+    assert!(silent.run.quality.contains(&quality::TOOLS_NOT_TRACED));
+    let shown = vec![span("r", "", Kind::Request, 0, 20), asking, span("t", "r", Kind::ToolCall, 11, 15)];
+    assert_eq!(assemble("r", shown).run.tool_calls, Some(1));
 }

@@ -28,12 +28,18 @@ pub(super) struct File {
     /// Instrumentation scopes that speak it, whatever else is on their spans.
     #[serde(default)]
     pub(super) scopes: Vec<Pattern>,
+    /// Event names of log records that speak it: the fields here are for these alone.
+    #[serde(default)]
+    pub(super) logs: Vec<Pattern>,
     /// Attributes that hold content or secrets, and are never stored.
     #[serde(default)]
     pub(super) content: Vec<Spanned<Pattern>>,
     /// Resource attributes that don't join the attributes of spans.
     #[serde(default)]
     pub(super) resource_noise: Vec<Spanned<Pattern>>,
+    /// Attributes of reasoning tokens that the client leaves out of its output count.
+    #[serde(default)]
+    pub(super) reasoning_apart: Vec<Spanned<String>>,
     #[serde(default, rename = "field")]
     pub(super) fields: Vec<Spanned<Field>>,
     #[serde(default, rename = "kind")]
@@ -63,7 +69,16 @@ pub(crate) struct Field {
     /// Lower goes first where several dialects fill the column.
     #[serde(default = "rank")]
     pub(crate) rank: u16,
+    #[serde(default)]
     pub(crate) from: Vec<Alias>,
+    /// The value that the column has where no place in `from` has one.
+    pub(crate) value: Option<String>,
+    /// Attributes of more counts, which the one read from `from` leaves out.
+    #[serde(default)]
+    pub(crate) plus: Vec<String>,
+    /// Only for log records of these event names; without them for those of the file's `logs`.
+    #[serde(default)]
+    pub(crate) log: Vec<Pattern>,
 }
 
 /// One place that a column may be read from.
@@ -107,6 +122,8 @@ pub(crate) enum Origin {
     Name(Pattern),
     /// The trace of the span's first link.
     LinkTrace,
+    /// Nowhere: the dialect itself says it.
+    Constant(String),
 }
 
 /// Unit of a time as a dialect sends it.
@@ -201,6 +218,25 @@ pub(crate) struct KindRule {
     #[serde(default)]
     pub(crate) scope: Vec<Pattern>,
     pub(crate) version: Option<VersionRange>,
+    /// Only for log records of these event names; without them the rule is for spans alone.
+    #[serde(default)]
+    pub(crate) log: Vec<Pattern>,
+    /// Attributes of the record, and what each must be; one that is missing is the empty text.
+    #[serde(default, rename = "where")]
+    pub(crate) conditions: BTreeMap<String, Vec<Pattern>>,
+    /// How the call went, where the event itself says so.
+    pub(crate) status: Option<CallStatus>,
+    /// Whether the span id of the record is that of the call and of nothing else.
+    #[serde(default)]
+    pub(crate) own_span: bool,
+}
+
+/// How a call went that a log record tells of; numbered as OTLP has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum CallStatus {
+    Ok = 1,
+    Error = 2,
 }
 
 /// One name for the many names of a column's values, and values that say nothing; letter case doesn't
@@ -364,6 +400,25 @@ impl TryFrom<AliasTable> for Alias {
     }
 }
 
+impl Alias {
+    /// The alias of one place, without conditions.
+    pub(crate) fn at(origin: Origin) -> Self {
+        Self {
+            origin,
+            unit: None,
+            json: None,
+            scope: Vec::new(),
+            version: None,
+            kinds: Vec::new(),
+            name: None,
+            root: false,
+            keep: false,
+            folded: false,
+            join: false,
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for Alias {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct AliasVisitor;
@@ -376,19 +431,7 @@ impl<'de> Deserialize<'de> for Alias {
             }
 
             fn visit_str<E: Error>(self, key: &str) -> Result<Alias, E> {
-                Ok(Alias {
-                    origin: Origin::Attribute(key.to_owned()),
-                    unit: None,
-                    json: None,
-                    scope: Vec::new(),
-                    version: None,
-                    kinds: Vec::new(),
-                    name: None,
-                    root: false,
-                    keep: false,
-                    folded: false,
-                    join: false,
-                })
+                Ok(Alias::at(Origin::Attribute(key.to_owned())))
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Alias, A::Error> {

@@ -18,6 +18,7 @@ pub struct Dialects {
     pub(crate) scopes: Vec<(Pattern, usize)>,
     pub(crate) content: Vec<Sourced<Pattern>>,
     pub(crate) resource_noise: Vec<Sourced<Pattern>>,
+    pub(crate) reasoning_apart: Vec<Sourced<String>>,
     pub(crate) fields: Vec<Sourced<Field>>,
     pub(crate) kinds: Vec<Sourced<KindRule>>,
     pub(crate) folds: Vec<Sourced<Fold>>,
@@ -76,7 +77,11 @@ impl Dialects {
         self.scopes.splice(0..0, file.scopes.into_iter().map(|scope| (scope, dialect)));
         self.content.extend(place.all(file.content));
         self.resource_noise.extend(place.all(file.resource_noise));
-        let fields: Vec<_> = place.all(file.fields).collect();
+        self.reasoning_apart.extend(place.all(file.reasoning_apart));
+        let mut fields: Vec<_> = place.all(file.fields).collect();
+        for field in fields.iter_mut().filter(|field| field.rule.log.is_empty()) {
+            field.rule.log.clone_from(&file.logs);
+        }
         self.fields.retain(|old| {
             !fields.iter().any(|new| (new.dialect, &new.rule.column) == (old.dialect, &old.rule.column))
         });

@@ -10,7 +10,7 @@ mod lookup;
 mod pattern;
 mod version;
 
-pub(crate) use file::{Alias, Basis, Correction, Kind, KindRule, Origin, Place, SpanKind, Unit};
+pub(crate) use file::{Alias, Basis, CallStatus, Correction, Kind, KindRule, Origin, Place, SpanKind, Unit};
 pub(crate) use load::Sourced;
 pub(crate) use lookup::Lookup;
 pub(crate) use pattern::Pattern;

@@ -1,7 +1,8 @@
 //! OTLP/JSON to OTLP/protobuf, so that one reader serves both.
 //!
 //! Tolerant where clients err and the meaning is clear: numbers as text, enum names, any case of hex,
-//! unknown fields. A span that can't be written is rejected by itself, and its neighbours go on
+//! unknown fields. What is in log records is `logs`' business.
+//! A span that can't be written is rejected by itself, and its neighbours go on
 //! (facts/dialects.md par. 9.1; torture inputs T24 and T25).
 
 use base64::Engine;
@@ -126,7 +127,7 @@ fn write_span(raw: &RawValue, out: &mut Vec<u8>) -> Result<(), String> {
 }
 
 /// The bytes of an id in hex; none is an id of no bytes.
-fn id(node: &Node<'_>, name: &str) -> Result<Vec<u8>, String> {
+pub(super) fn id(node: &Node<'_>, name: &str) -> Result<Vec<u8>, String> {
     match node {
         Node::Null => Ok(Vec::new()),
         Node::Text(text) => {
@@ -150,7 +151,7 @@ fn time(node: &Node<'_>, name: &str) -> Result<u64, String> {
     clippy::cast_sign_loss,
     reason = "checked to be a whole number; a cast of what is too large gives the largest"
 )]
-fn unsigned(node: &Node<'_>) -> Option<u64> {
+pub(super) fn unsigned(node: &Node<'_>) -> Option<u64> {
     match node {
         Node::Unsigned(number) => Some(*number),
         Node::Float(number) if *number >= 0.0 && number.fract() == 0.0 => Some(*number as u64),
@@ -172,7 +173,7 @@ fn enum_number(node: &Node<'_>, prefix: &str, names: &[&str]) -> u64 {
 }
 
 /// The `attributes` of an object.
-fn write_attributes(tag: u32, object: &Node<'_>, out: &mut Vec<u8>) {
+pub(super) fn write_attributes(tag: u32, object: &Node<'_>, out: &mut Vec<u8>) {
     write_pairs(tag, object.get("attributes"), out);
 }
 
@@ -186,7 +187,7 @@ fn write_pairs(tag: u32, pairs: &Node<'_>, out: &mut Vec<u8>) {
 }
 
 /// An `AnyValue`; a number that is none goes on as text, for those who read it to judge.
-fn write_any(node: &Node<'_>, out: &mut Vec<u8>) {
+pub(super) fn write_any(node: &Node<'_>, out: &mut Vec<u8>) {
     let Some((member, value)) = node.members().iter().find(|(_, value)| *value != Node::Null) else {
         return;
     };
@@ -247,30 +248,30 @@ fn write_as_text(node: &Node<'_>, out: &mut Vec<u8>) {
     }
 }
 
-fn write_text(tag: u32, value: &Node<'_>, out: &mut Vec<u8>) {
+pub(super) fn write_text(tag: u32, value: &Node<'_>, out: &mut Vec<u8>) {
     if let Some(text) = value.text() {
         write_bytes(tag, text.as_bytes(), out);
     }
 }
 
-fn write_bytes(tag: u32, bytes: &[u8], out: &mut Vec<u8>) {
+pub(super) fn write_bytes(tag: u32, bytes: &[u8], out: &mut Vec<u8>) {
     encode_key(tag, WireType::LengthDelimited, out);
     encode_varint(bytes.len() as u64, out);
     out.extend_from_slice(bytes);
 }
 
-fn write_number(tag: u32, number: u64, out: &mut Vec<u8>) {
+pub(super) fn write_number(tag: u32, number: u64, out: &mut Vec<u8>) {
     encode_key(tag, WireType::Varint, out);
     encode_varint(number, out);
 }
 
-fn write_fixed64(tag: u32, number: u64, out: &mut Vec<u8>) {
+pub(super) fn write_fixed64(tag: u32, number: u64, out: &mut Vec<u8>) {
     encode_key(tag, WireType::SixtyFourBit, out);
     out.extend_from_slice(&number.to_le_bytes());
 }
 
 /// A message: its length goes before it once that is known.
-fn message(tag: u32, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+pub(super) fn message(tag: u32, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     encode_key(tag, WireType::LengthDelimited, out);
     let at = out.len();
     out.push(0);

@@ -10,6 +10,7 @@ use arrow::datatypes::{DataType, Schema};
 
 use super::KeySet;
 use super::kind::KindTest;
+use super::log::LogTest;
 use super::place::PlaceRule;
 use crate::dialect::{
     Alias, Basis, Correction, Dialects, Kind, Lookup, Origin, Pattern, Sourced, Unit, VersionRange,
@@ -33,6 +34,7 @@ const RESERVED: &[&str] = &[
     "weight",
     "dialect",
     "quality",
+    "signal",
     "source",
     "received_at",
     "received_day",
@@ -40,6 +42,8 @@ const RESERVED: &[&str] = &[
 ];
 /// What a dialect may fill besides the table's columns: used, and not stored.
 const TOTAL: &str = "total_tokens";
+/// The same, of log records alone: spans have a start and an end.
+const ELAPSED: &str = "duration_ms";
 
 /// A map for keys that senders choose; seeded at random against chosen collisions.
 pub(super) type FastMap<K, V> = HashMap<K, V, RandomState>;
@@ -55,12 +59,16 @@ pub(crate) struct Rules {
     pub(super) events: FastMap<Box<[u8]>, EventSlots>,
     /// The aliases that read each slot.
     pub(super) readers: Vec<Vec<u16>>,
-    /// Aliases that read no slot: those of span names and of links.
+    /// Aliases that read no slot: those of span names, of links and of constants.
     pub(super) slotless: Vec<u16>,
     /// By target, then by precedence: to sort aliases is to put the one to try first first.
     pub(super) aliases: Vec<AliasRule>,
     pub(super) targets: Vec<Target>,
     pub(super) kinds: Vec<KindTest>,
+    /// The tests of log records.
+    pub(super) logs: Vec<LogTest>,
+    /// Slots of reasoning tokens that the output count leaves out.
+    pub(super) reasoning_apart: Vec<u16>,
     pub(super) places: Vec<PlaceRule>,
     pub(super) inputs: Vec<InputRule>,
     /// Columns that are zero where they are left out.
@@ -95,9 +103,13 @@ pub(super) struct EventSlots {
 #[derive(Debug)]
 pub(super) struct AliasRule {
     pub(super) target: u16,
-    /// Of the attribute; [`NO_SLOT`] for a span name or link.
+    /// Of the attribute; [`NO_SLOT`] for a span name, a link or a constant.
     pub(super) slot: u16,
+    /// Slots of counts to add.
+    pub(super) plus: Vec<u16>,
     pub(super) when: u16,
+    /// Names of the log records that it is for; none for spans and all log records.
+    pub(super) log: Vec<Pattern>,
     pub(super) alias: Alias,
 }
 
@@ -170,7 +182,9 @@ pub(super) struct Known {
     pub(super) output_tokens: u16,
     pub(super) reasoning_tokens: u16,
     pub(super) input_basis: u16,
+    /// The first target without a column.
     pub(super) total_tokens: u16,
+    pub(super) elapsed: u16,
     pub(super) ttft_ms: u16,
     pub(super) streaming: u16,
 }
@@ -252,8 +266,17 @@ impl Rules {
         builder.add_fields(dialects)?;
         builder.add_folds(dialects)?;
         for kind in &dialects.kinds {
-            let test = KindTest::new(kind, &mut builder)?;
-            builder.rules.kinds.push(test);
+            if kind.rule.log.is_empty() {
+                let test = KindTest::new(kind, &mut builder)?;
+                builder.rules.kinds.push(test);
+            } else {
+                let test = LogTest::new(kind, &mut builder)?;
+                builder.rules.logs.push(test);
+            }
+        }
+        for apart in &dialects.reasoning_apart {
+            let slot = builder.attribute(&apart.rule);
+            builder.rules.reasoning_apart.push(slot);
         }
         for place in &dialects.places {
             builder.rules.places.push(PlaceRule::new(place)?);
@@ -287,6 +310,7 @@ impl<'s> Builder<'s> {
             reasoning_tokens: at("reasoning_tokens", &count)?,
             input_basis: at("input_basis", &text)?,
             total_tokens: index(schema.fields().len()),
+            elapsed: index(schema.fields().len() + 1),
             ttft_ms: at("ttft_ms", &millis)?,
             streaming: at("streaming", &DataType::Boolean)?,
         };
@@ -299,7 +323,8 @@ impl<'s> Builder<'s> {
             DataType::Boolean => Shape::Flag,
             _ => Shape::Reserved,
         });
-        let targets = columns.chain([Shape::Count]).map(|shape| Target { shape, fold: None }).collect();
+        let all = columns.chain([Shape::Count, Shape::Millis]);
+        let targets = all.map(|shape| Target { shape, fold: None }).collect();
         let patterns = |patterns: &[Sourced<Pattern>]| patterns.iter().map(|pattern| &pattern.rule).collect();
         let rules = Rules {
             attributes: FastMap::default(),
@@ -310,6 +335,8 @@ impl<'s> Builder<'s> {
             aliases: Vec::new(),
             targets,
             kinds: Vec::new(),
+            logs: Vec::new(),
+            reasoning_apart: Vec::new(),
             places: Vec::new(),
             inputs: Vec::new(),
             zeros: Vec::new(),
@@ -375,23 +402,28 @@ impl<'s> Builder<'s> {
     fn add_fields(&mut self, dialects: &Dialects) -> Result<(), DialectError> {
         let mut aliases = Vec::new();
         for field in &dialects.fields {
-            let target = self.target(&field.rule.column, field)?;
+            let rule = &field.rule;
+            let target = match rule.column.as_str() {
+                ELAPSED if !rule.log.is_empty() => self.rules.known.elapsed,
+                column => self.target(column, field)?,
+            };
             let is_time = self.rules.targets[usize::from(target)].shape == Shape::Millis;
-            for alias in &field.rule.from {
-                let mut alias = alias.clone();
+            let plus: Vec<_> = rule.plus.iter().map(|key| self.attribute(key)).collect();
+            let constant = rule.value.iter().map(|value| Alias::at(Origin::Constant(value.clone())));
+            for mut alias in rule.from.iter().cloned().chain(constant) {
                 if let Origin::EventTime(_) = alias.origin {
                     alias.unit = Some(Unit::Ns);
                 }
                 match alias.unit {
                     None if is_time => return Err(field.error("a time needs its `unit`".to_owned())),
                     Some(_) if !is_time => return Err(field.error("only a time has a `unit`".to_owned())),
-                    _ => aliases.push((target, alias)),
+                    _ => aliases.push((target, alias, plus.clone(), rule.log.clone())),
                 }
             }
         }
         // Stable: within a target the order of precedence stays.
-        aliases.sort_by_key(|(target, _)| *target);
-        for (target, alias) in aliases {
+        aliases.sort_by_key(|(target, ..)| *target);
+        for (target, alias, plus, log) in aliases {
             let number = index(self.rules.aliases.len());
             let slot = match &alias.origin {
                 Origin::Attribute(key) => self.attribute(key),
@@ -401,14 +433,14 @@ impl<'s> Builder<'s> {
                 }
                 Origin::Event { event, attribute } => self.event(event, Some(attribute)),
                 Origin::EventTime(event) => self.event(event, None),
-                Origin::Name(_) | Origin::LinkTrace => NO_SLOT,
+                Origin::Name(_) | Origin::LinkTrace | Origin::Constant(_) => NO_SLOT,
             };
             match self.rules.readers.get_mut(usize::from(slot)) {
                 Some(readers) => readers.push(number),
                 None => self.rules.slotless.push(number),
             }
             let when = self.when(&alias.scope, alias.version.as_ref());
-            self.rules.aliases.push(AliasRule { target, slot, when, alias });
+            self.rules.aliases.push(AliasRule { target, slot, plus, when, log, alias });
         }
         Ok(())
     }

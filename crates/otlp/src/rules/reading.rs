@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use super::compile::{AliasRule, CorrectionRule, FastMap, NO_SLOT, Rules, ScopeFacts, Shape, Slot};
 use super::kind::is_named;
 use super::literal::{self, Found};
+use super::log::Names;
 use super::place::Locator;
 use super::scalar::{BadNumber, Scalar};
 use super::usage::{Sent, output as all_output, split};
@@ -24,7 +25,7 @@ pub(crate) type Placed<'p, 'a> = (usize, &'p Scalar<'a>);
 /// The state of reading one span.
 #[derive(Debug)]
 pub(crate) struct Reading<'a> {
-    rules: &'a Rules,
+    pub(super) rules: &'a Rules,
     scope: ScopeFacts,
     /// The slots of the keys that this body was seen to use: one look at each key but the first time.
     seen: FastMap<&'a [u8], Slot>,
@@ -44,8 +45,11 @@ pub(crate) struct Reading<'a> {
     filled: Vec<u16>,
     /// Targets whose value lies past the cut of a text.
     cut: Vec<u16>,
-    /// The slot that the input count came from.
+    /// The slots that the input and the reasoning count came from.
     input_slot: u16,
+    reasoning_slot: u16,
+    /// What the log record is called that is being read; nothing while it is a span.
+    names: Names<'a>,
     locator: Locator<'a>,
 }
 
@@ -65,6 +69,8 @@ impl<'a> Reading<'a> {
             filled: Vec::new(),
             cut: Vec::new(),
             input_slot: NO_SLOT,
+            reasoning_slot: NO_SLOT,
+            names: Names::default(),
             locator: Locator::new(&rules.places),
         }
     }
@@ -101,28 +107,43 @@ impl<'a> Reading<'a> {
         span: &Span<'a>,
         quality: &mut Quality,
     ) -> Result<(Kind, Option<&'a str>), Malformed> {
-        self.clear();
-        self.fill_slots(span)?;
-        for slot in self.span_slots.iter().chain(&self.resource_slots) {
-            self.candidates.extend_from_slice(&self.rules.readers[usize::from(*slot)]);
-        }
+        self.gather(span, Names::default())?;
         let judged = self.rules.kinds.iter().find_map(|test| Some((test.judge(span, self)?, test.dialect)));
         let (kind, dialect) = judged.map_or((Kind::Other, None), |(kind, dialect)| (kind, Some(dialect)));
-        self.candidates.extend_from_slice(&self.rules.slotless);
-        self.candidates.sort_unstable();
         self.resolve(span, kind, quality);
-        self.correct_place(kind);
-        self.mark(span, kind, quality);
-        self.correct_usage(span, kind, quality);
-        self.correct_first_token(span, quality);
+        self.correct(span, kind, quality);
         let dialect = self.scope.dialect.or(dialect);
         Ok((kind, dialect.map(|dialect| self.rules.dialect_names[dialect].as_str())))
     }
 
+    /// Sorts what the span carries into slots, and notes which aliases have a value.
+    pub(super) fn gather(&mut self, span: &Span<'a>, names: Names<'a>) -> Result<(), Malformed> {
+        self.clear();
+        self.names = names;
+        self.fill_slots(span)?;
+        for slot in self.span_slots.iter().chain(&self.resource_slots) {
+            self.candidates.extend_from_slice(&self.rules.readers[usize::from(*slot)]);
+        }
+        Ok(())
+    }
+
+    /// Puts right what the values of single columns don't tell.
+    pub(super) fn correct(&mut self, span: &Span<'a>, kind: Kind, quality: &mut Quality) {
+        self.correct_place(kind);
+        self.mark(span, kind, quality);
+        self.correct_usage(span, kind, quality);
+        self.correct_first_token(span, quality);
+    }
+
     /// The values of columns, those without left out.
     pub(crate) fn columns(&self) -> impl Iterator<Item = Placed<'_, 'a>> {
-        let stored = self.filled.iter().filter(|target| **target != self.rules.known.total_tokens);
+        let stored = self.filled.iter().filter(|target| **target < self.rules.known.total_tokens);
         stored.filter_map(|target| Some((usize::from(*target), self.cell(*target)?)))
+    }
+
+    /// The text in a column.
+    pub(crate) fn text_in(&self, column: usize) -> Option<&str> {
+        self.text(u16::try_from(column).ok()?)
     }
 
     /// What the dialect says of the span's status.
@@ -153,9 +174,27 @@ impl<'a> Reading<'a> {
         ))
     }
 
+    /// A value as text, that of a number and a flag too; nothing is the empty text.
+    pub(super) fn shown(&self, slot: u16) -> Cow<'a, str> {
+        match self.values[usize::from(slot)] {
+            Value::Text(bytes) => String::from_utf8_lossy(bytes),
+            Value::Int(value) => value.to_string().into(),
+            Value::Flag(value) => value.to_string().into(),
+            _ => Cow::Borrowed(""),
+        }
+    }
+
     /// Whether any alias of the target has a value.
     pub(super) fn is_candidate(&self, target: u16) -> bool {
-        self.candidates.iter().any(|alias| self.rule(*alias).target == target)
+        self.candidates.iter().any(|alias| {
+            let rule = self.rule(*alias);
+            rule.target == target && self.is_for_record(rule)
+        })
+    }
+
+    /// Whether an alias is for spans and all log records, or for this one.
+    fn is_for_record(&self, rule: &AliasRule) -> bool {
+        rule.log.is_empty() || self.names.matching(&rule.log).is_some()
     }
 
     fn rule(&self, alias: u16) -> &'a AliasRule {
@@ -174,6 +213,7 @@ impl<'a> Reading<'a> {
         self.cut.clear();
         self.attribute_slots.clear();
         self.input_slot = NO_SLOT;
+        self.reasoning_slot = NO_SLOT;
     }
 
     fn fill_slots(&mut self, span: &Span<'a>) -> Result<(), Malformed> {
@@ -231,7 +271,9 @@ impl<'a> Reading<'a> {
     }
 
     /// Tries the aliases in their order; the first with a value fills its column.
-    fn resolve(&mut self, span: &Span<'a>, kind: Kind, quality: &mut Quality) {
+    pub(super) fn resolve(&mut self, span: &Span<'a>, kind: Kind, quality: &mut Quality) {
+        self.candidates.extend_from_slice(&self.rules.slotless);
+        self.candidates.sort_unstable();
         let candidates = std::mem::take(&mut self.candidates);
         for alias in &candidates {
             let rule = self.rule(*alias);
@@ -254,6 +296,8 @@ impl<'a> Reading<'a> {
                     }
                     if rule.target == self.rules.known.input_tokens {
                         self.input_slot = rule.slot;
+                    } else if rule.target == self.rules.known.reasoning_tokens {
+                        self.reasoning_slot = rule.slot;
                     }
                 }
                 Ok(None) => {}
@@ -271,13 +315,15 @@ impl<'a> Reading<'a> {
         let alias = &rule.alias;
         (alias.kinds.is_empty() || alias.kinds.contains(&kind))
             && self.holds(rule.when)
+            && self.is_for_record(rule)
             && (!alias.root || span.is_root())
             && (alias.name.is_none() || is_named(span, alias.name.as_slice()))
     }
 
-    fn raw(&self, rule: &AliasRule, span: &Span<'a>, quality: &mut Quality) -> Found<'a> {
+    fn raw(&self, rule: &'a AliasRule, span: &Span<'a>, quality: &mut Quality) -> Found<'a> {
         let alias = &rule.alias;
         match &alias.origin {
+            Origin::Constant(value) => return Found::Value(Scalar::Text(value.as_str().into())),
             Origin::Name(pattern) => {
                 let name = std::str::from_utf8(span.name).ok().and_then(|name| pattern.find(name));
                 return name.filter(|name| !name.is_empty()).map(|name| Scalar::Text(name.into())).into();
@@ -313,7 +359,7 @@ impl<'a> Reading<'a> {
                     None => (!text.is_empty() && !rule.alias.folded).then_some(Scalar::Text(text)),
                 }
             }
-            (Shape::Count, _) => Some(Scalar::Int(value.count()?)),
+            (Shape::Count, _) => Some(Scalar::Int(value.count()? + self.more(rule, quality)?)),
             (Shape::SmallCount, _) => {
                 let count = value.count()?;
                 Some(Scalar::Int(i32::try_from(count).map_err(|_| BadNumber)?.into()))
@@ -327,7 +373,13 @@ impl<'a> Reading<'a> {
         })
     }
 
-    fn cell(&self, target: u16) -> Option<&Scalar<'a>> {
+    /// The sum of the counts that the one of the alias leaves out.
+    fn more(&self, rule: &AliasRule, quality: &mut Quality) -> Result<i64, BadNumber> {
+        let others = rule.plus.iter().filter_map(|slot| Scalar::of(self.values[usize::from(*slot)], quality));
+        others.map(|value| value.count()).sum()
+    }
+
+    pub(super) fn cell(&self, target: u16) -> Option<&Scalar<'a>> {
         self.cells[usize::from(target)].as_ref()
     }
 
@@ -391,6 +443,7 @@ impl<'a> Reading<'a> {
             cache_write: self.count(known.cache_write),
             output,
             reasoning: self.count(known.reasoning_tokens),
+            reasoning_apart: self.rules.reasoning_apart.contains(&self.reasoning_slot),
             total: self.count(known.total_tokens),
         };
         let split = split(&sent, self.basis());

@@ -18,6 +18,8 @@ pub(crate) struct Sent {
     pub(crate) cache_write: Option<i64>,
     pub(crate) output: Option<i64>,
     pub(crate) reasoning: Option<i64>,
+    /// Whether the dialect says that the client counts reasoning beside its output.
+    pub(crate) reasoning_apart: bool,
     pub(crate) total: Option<i64>,
 }
 
@@ -36,20 +38,21 @@ pub(crate) struct Split<'a> {
 
 /// All output, reasoning included; `known` as for [`split`].
 ///
-/// Gemini's own counts and what copies them leave reasoning out. Counts tell: a part cannot be larger
+/// Gemini's own counts and what copies them leave reasoning out, not with every model. Counts tell: a part cannot be larger
 /// than the whole, and a total that is only reached with the reasoning added counted it apart.
 pub(crate) fn output(sent: &Sent, known: Option<(Basis, &str)>) -> Option<i64> {
     let output = sent.output?;
     let Some(reasoning) = sent.reasoning.filter(|reasoning| *reasoning > 0) else {
         return Some(output);
     };
-    let apart = output < reasoning
-        || sent.total.zip(sent.input).is_some_and(|(total, input)| {
-            let cached = sent.cache_read.unwrap_or(0) + sent.cache_write.unwrap_or(0);
-            let inclusive = matches!(known, Some((Basis::Inclusive, _)));
-            let reached = total == input + output || (total == input + cached + output && !inclusive);
-            !reached && [input, input + cached].contains(&(total - output - reasoning))
-        });
+    let inclusive = matches!(known, Some((Basis::Inclusive, _)));
+    let cached = sent.cache_read.unwrap_or(0) + sent.cache_write.unwrap_or(0);
+    let by_total = sent.total.zip(sent.input).and_then(|(total, input)| {
+        let without = total == input + output || (total == input + cached + output && !inclusive);
+        let with = [input, input + cached].contains(&(total - output - reasoning));
+        if without { Some(false) } else { with.then_some(true) }
+    });
+    let apart = output < reasoning || by_total.unwrap_or(sent.reasoning_apart);
     Some(if apart { output + reasoning } else { output })
 }
 
@@ -185,6 +188,9 @@ mod tests {
         let even = told(1000, 30, 84, 30, Some(1114));
         assert_eq!(output(&even, None), Some(84));
         assert_eq!(output(&even, Some((Basis::Inclusive, "x"))), Some(114));
+        // Where no total tells, the dialect's word does.
+        let apart = Sent { reasoning_apart: true, ..told(1465, 0, 212, 128, None) };
+        assert_eq!(output(&apart, None), Some(340));
     }
 
     /// Without cache detail the uncached part is unknown, and so is the whole where the count is known to

@@ -15,7 +15,7 @@ pub(crate) enum Malformed {
     LongVarint,
     #[error("a field has an impossible tag")]
     BadTag,
-    #[error("field {0} is of another kind than a trace request has there")]
+    #[error("field {0} is of another kind than such a request has there")]
     WrongKind(u32),
     #[error("groups are nested too deep")]
     TooDeep,

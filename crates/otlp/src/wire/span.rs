@@ -34,7 +34,7 @@ pub(crate) struct Span<'a> {
     pub(crate) dropped_attributes: u64,
     pub(crate) events: Vec<&'a [u8]>,
     /// The first link.
-    link: &'a [u8],
+    pub(crate) link: &'a [u8],
     pub(crate) status: u64,
 }
 

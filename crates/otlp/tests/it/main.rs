@@ -5,6 +5,7 @@ mod corpus;
 mod dialects;
 mod files;
 mod json;
+mod logs;
 mod rules;
 mod support;
 mod torture;

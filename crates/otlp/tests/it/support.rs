@@ -52,6 +52,12 @@ pub(crate) fn decode(request: &ExportTraceServiceRequest) -> Decoded {
     try_decode(&request.encode_to_vec(), Encoding::Protobuf).unwrap()
 }
 
+/// Decodes logs as received at the same time.
+pub(crate) fn try_decode_logs(body: &[u8], encoding: Encoding) -> Result<Decoded, DecodeError> {
+    let receipt = Receipt { received_unix_micros: 1_700_049_600_000_000, source: "test" };
+    DECODER.decode_logs(body, encoding, &receipt)
+}
+
 /// The row of one span with these attributes.
 pub(crate) fn row(attributes: Vec<KeyValue>) -> Row {
     row_of(span(attributes), "test.scope", "1.0")

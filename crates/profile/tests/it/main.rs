@@ -3,3 +3,4 @@
 mod figures;
 mod rounds;
 mod support;
+mod torture;

@@ -42,10 +42,18 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new() -> Outcome<Self> {
-        Self::in_zone("UTC").await
+        Self::with("UTC", &Rules::default()).await
     }
 
     pub(crate) async fn in_zone(zone: &str) -> Outcome<Self> {
+        Self::with(zone, &Rules::default()).await
+    }
+
+    pub(crate) async fn with_rules(rules: &Rules) -> Outcome<Self> {
+        Self::with("UTC", rules).await
+    }
+
+    async fn with(zone: &str, rules: &Rules) -> Outcome<Self> {
         let lake = Lake::open("memory://", Arc::new(Schemas::load(texts("tables")?)?)).await?;
         let schema = |name: &str| lake.schemas().get(name).map(plimsoll_lake::TableSchema::arrow);
         let (Some(spans), Some(quarantine)) = (schema("spans"), schema("quarantine")) else {
@@ -54,7 +62,7 @@ impl World {
         let decoder = Decoder::new(Dialects::load(texts("dialects")?)?, spans, quarantine)?;
         let policy = Policy::new(
             Catalog::load(texts("providers")?)?,
-            &Rules::default(),
+            rules,
             TimeZone::get(zone)?,
             SignedDuration::from_hours(6),
         )?;
@@ -72,11 +80,18 @@ impl World {
             "resource": {"attributes": [attribute("service.name", &json!("agents"))]},
             "scopeSpans": [{"scope": {"name": "test"}, "spans": spans}],
         }]});
+        let rejected = self.receive_body(body.to_string().as_bytes(), received).await?;
+        assert_eq!(rejected, 0);
+        Ok(())
+    }
+
+    /// Stores an OTLP/JSON body received at an instant, and says how many spans were rejected.
+    pub(crate) async fn receive_body(&self, body: &[u8], received: i64) -> Outcome<u64> {
         let receipt = Receipt { received_unix_micros: received, source: "otlp/test" };
-        let decoded = self.decoder.decode(body.to_string().as_bytes(), Encoding::Json, &receipt)?;
-        assert_eq!(decoded.rejected, 0, "{:?}", decoded.message);
+        let decoded = self.decoder.decode(body, Encoding::Json, &receipt)?;
         self.append("quarantine", decoded.quarantined).await?;
-        self.append("spans", decoded.spans).await
+        self.append("spans", decoded.spans).await?;
+        Ok(decoded.rejected)
     }
 
     async fn append(&self, table: &str, batch: RecordBatch) -> Outcome {

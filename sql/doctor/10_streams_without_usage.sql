@@ -1,0 +1,15 @@
+-- Streams that end without token counts: most APIs send them only when asked to.
+-- counts: calls
+-- costs: 10
+-- says: {share} of {service}'s calls stream without usage
+-- mend: Ask for the counts: stream_options={"include_usage": true} in the OpenAI SDK,
+--   stream_usage=True in LangChain, includeUsage in clients for compatible hosts.
+-- mend traceloop: Set stream_options={"include_usage": true}; before 0.40 OpenLLMetry leaves streams
+--   uncounted even then: upgrade it.
+-- mend vercel-ai: Upgrade the AI SDK to 5 or newer, which asks for the counts itself; of a compatible
+--   host set includeUsage: true.
+-- mend langfuse: Set stream_options={"include_usage": true} in the call: Langfuse passes on what the
+--   API sends, and estimates in its own back end only.
+-- mend anthropic: Read streams to their end, or call get_final_message(): the counts come with the
+--   last event.
+SELECT service, dialect, n, of FROM found WHERE counted = 'calls' AND reason = 'usage_missing_stream'

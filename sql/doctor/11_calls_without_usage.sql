@@ -1,0 +1,12 @@
+-- Calls that are not known to have streamed and tell no token counts.
+-- counts: calls
+-- costs: 10
+-- says: {share} of {service}'s calls are answered without usage
+-- mend: If they stream, ask for the counts (stream_options.include_usage; stream_usage=True in
+--   LangChain). If not, the instrumentation does not know this API: upgrade it, or instrument the client
+--   library itself.
+-- mend openinference: Most often these are streams: set stream_options={"include_usage": true} on the
+--   client, stream_usage=True in LangChain. Otherwise upgrade the openinference instrumentor.
+-- mend openai-agents: Set ModelSettings(include_usage=True), which makes the Agents SDK ask for the
+--   counts of streams.
+SELECT service, dialect, n, of FROM found WHERE counted = 'calls' AND reason = 'usage_missing'

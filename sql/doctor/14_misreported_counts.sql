@@ -1,0 +1,13 @@
+-- Counts that a client in this version is known to get wrong.
+-- counts: spans
+-- costs: 6
+-- says: {share} of {service}'s spans carry a count that their client is known to get wrong
+-- mend: Upgrade the instrumentation, or let the provider's own SDK send the spans; `plimsoll explain`
+--   on one of the traces says which rule doubts which count.
+-- mend traceloop: OpenLLMetry for Anthropic adds the first event's output to that of the last one in
+--   every stream: upgrade it, or turn on Anthropic's own spans instead.
+-- mend openlit: OpenLIT estimates the tokens of streams that send none and passes them off as counts:
+--   set stream_options={"include_usage": true}.
+-- mend google-adk: Over LiteLLM, ADK adds the reasoning once more to the output: use a native model
+--   class where there is one.
+SELECT service, dialect, n, of FROM found WHERE counted = 'spans' AND reason = 'misreported'

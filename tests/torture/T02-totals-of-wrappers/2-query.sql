@@ -1,0 +1,3 @@
+-- One row per run, totals of the billed calls.
+SELECT model_calls, input_tokens, output_tokens, tool_calls, array_has(quality, 'usage_aggregate') AS aggregate
+FROM runs ORDER BY start_time

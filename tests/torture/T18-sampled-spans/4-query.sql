@@ -1,0 +1,2 @@
+-- A reader is told.
+SELECT counted, count, of FROM quality WHERE reason = 'sampled'
