@@ -3,8 +3,8 @@
 -- counts: calls
 -- costs: 10
 -- says: {share} of {service}'s calls draw on no known pool: {provider} calls them {model}
--- mend: Name the pool in plimsoll.toml:\n[[deployment]]\nmatch = {{ provider = "{provider}", model =
---   "{model}" }}\npool = "{provider}/PRODUCT/SCOPE/MODEL"
+-- mend: Name the pool in plimsoll.toml:\n[[deployment]]\nmatch = { provider = "{provider}", model =
+--   "{model}" }\npool = "{provider}/PRODUCT/SCOPE/MODEL"
 WITH calls AS (
   SELECT r.service, c.provider, coalesce(c.model, c.response_model) AS model, c.pool
   FROM model_calls c JOIN runs r ON r.run_id = c.run_id

@@ -3,7 +3,7 @@
 -- costs: 6
 -- says: {share} of {service}'s runs belong to no named workflow; they stand under {workflow}
 -- mend: Set gen_ai.workflow.name (or plimsoll.workflow) on the root span, or name them in
---   plimsoll.toml:\n[[workflow]]\nname = "NAME"\nmatch = {{ service = "{service}" }}
+--   plimsoll.toml:\n[[workflow]]\nname = "NAME"\nmatch = { service = "{service}" }
 WITH made AS (
   SELECT service, workflow,
     workflow IS NULL OR workflow = service OR starts_with(workflow, service || '/') AS unnamed

@@ -30,7 +30,7 @@ WITH received AS (
   FROM (SELECT start_day, service, of FROM span_totals UNION ALL SELECT start_day, service, count AS of FROM aside)
   GROUP BY start_day, service
 ), made AS (
-  SELECT start_day, run_id, service, outcome, quality
+  SELECT start_day, service, outcome, quality
   FROM runs
   WHERE start_day IN (SELECT start_day FROM touched_days)
 ), run_totals AS (
@@ -48,11 +48,10 @@ WITH received AS (
   )
   GROUP BY start_day, service, reason
 ), calls AS (
-  SELECT c.*, r.service, CAST(NULL AS VARCHAR) AS dialect, c.kind = 'model_call' AS generates,
-    c.status = 'ok' AS answered, c.status = 'ok' AND c.usage_source = 'missing' AS silent
-  FROM model_calls c
-  JOIN made r ON r.run_id = c.run_id
-  WHERE c.start_day IN (SELECT start_day FROM touched_days)
+  SELECT *, kind = 'model_call' AS generates, status = 'ok' AS answered,
+    status = 'ok' AND usage_source = 'missing' AS silent
+  FROM model_calls
+  WHERE start_day IN (SELECT start_day FROM touched_days)
 ), call_counts AS (
   SELECT start_day, service, dialect, count(*) AS calls,
     count(CASE WHEN answered THEN 1 END) AS answered,

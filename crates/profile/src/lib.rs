@@ -1,6 +1,7 @@
 //! The DataFusion session over a lake: the table provider, our SQL functions, the runner of `sql/`,
 //! and the queries that measure what a plan is made from.
 
+mod advice;
 mod error;
 mod functions;
 mod jobs;
@@ -17,6 +18,7 @@ mod together;
 mod touched;
 mod write;
 
+pub use advice::{Advice, Findings, advise};
 pub use error::ProfileError;
 pub use jobs::Job;
 pub use measure::measure;

@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod generate;
 pub(crate) mod ingest;
 pub(crate) mod plan;

@@ -1,0 +1,117 @@
+"""Every capture of a real client against what its provider billed, and the page that says so.
+
+`pytest tests/python/test_dialects.py --write-docs` writes docs/dialects.md anew; without it the page must be what
+the captures give.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from support import captures as of
+from support.command import Plimsoll
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "dialects.md"
+BEGINNING = """# Dialects against the truth
+
+Real clients ran one agent against a stand-in for the providers, whose own log is the truth; then Plimsoll read
+what they had sent. This page is made by `tests/python/test_dialects.py`, which fails when it no longer holds.
+
+Each column of a run is in one of these places:
+
+* **exact**: told by the client, and equal to what was billed, in all of the capture's runs
+* **null**: not told in some run, therefore null there, with a reason in `quality`; right in the others
+* **marked**: a count that this client is known to get wrong, with `misreported` in `quality`
+* **no span**: calls that the client does not instrument, of which nothing can know
+
+Columns: {columns}.
+
+"""
+ENDING = """
+## What to do about it
+
+`plimsoll doctor` says it for your own services, with their numbers.
+
+| not sent | remedy |
+|---|---|
+| usage of some calls | most often streams: `stream_options={"include_usage": true}` (OpenAI), `stream_usage=True` (LangChain); or a newer instrumentation |
+| single calls | instrument the client library below the framework |
+| its library's retries | instrument the HTTP client too, or retry in the application |
+| tool executions | trace them: `execute_tool` spans, or the framework's instrumentor |
+| right counts throughout | upgrade the instrumentation: `plimsoll explain` says which count is doubted, and by which rule |
+| columns that are null without any of these | the client does not send the detail: `OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental`, or a newer version |
+| calls without a span | a newer version, or an instrumentation of that API |
+"""
+
+
+@pytest.fixture(scope="module")
+def read_captures(binary, tmp_path_factory):
+    """All captures that are here, ingested into one lake: their traces have different ids."""
+    folder = Path(os.environ.get("PLIMSOLL_SHARED", ROOT.parent / "shared")) / "corpus"
+    told = folder / "DETERMINABLE.json"
+    shared = of.read(folder, of.json.loads(told.read_text())) if told.is_file() else []
+    if not shared:
+        print(f"skipped: no shared captures at {folder}")
+    captures = shared + of.read(ROOT / "tests" / "captures")
+    if not captures:
+        pytest.skip("there are no captures here")
+    plimsoll = Plimsoll(binary, tmp_path_factory.mktemp("captures"))
+    for capture in captures:
+        plimsoll.run("ingest", *capture.bodies)
+    plimsoll.run("profile")
+    of.fill(captures, plimsoll)
+    return captures, bool(shared)
+
+
+def test_captures_count_as_billed(read_captures):
+    """What a client can tell is exact; what it cannot is null, or right, or marked, and never plainly wrong."""
+    faults = []
+    for capture in read_captures[0]:
+        for run in capture.runs:
+            where = f"{capture.name} run {run.truth['run']}"
+            if not run.rows:
+                faults.append(f"{where}: is not there")
+                continue
+            for column, true in of.TRUTH.items():
+                verdict = run.verdict(column)
+                if verdict == "wrong" or (column in run.exact and verdict != "right"):
+                    faults.append(f"{where}: {column} is {run.got(column)}, billed {true(run.truth)} ({verdict})")
+    assert not faults, "\n".join([f"{len(faults)} faults", *faults])
+
+
+def test_workflows_are_named(read_captures):
+    """Each capture's runs have one name, the same in all of them."""
+    for capture in read_captures[0]:
+        names = {row["workflow"] for run in capture.runs for row in run.rows}
+        assert len(names) == 1 and None not in names, (capture.name, names)
+
+
+def test_page(read_captures, request):
+    """docs/dialects.md says what the captures give."""
+    captures, with_shared = read_captures
+    made = page(captures)
+    if request.config.getoption("--write-docs"):
+        PAGE.write_text(made)
+    if not with_shared:
+        pytest.skip("the page needs the shared captures too")
+    assert PAGE.read_text() == made, "docs/dialects.md is not what the captures give: run with --write-docs"
+
+
+def page(captures):
+    """The page."""
+    lines = ["| capture | recorded by | exact | null | marked | no span | not sent |", "|---|---|---|---|---|---|---|"]
+    for capture in sorted(captures, key=lambda capture: capture.name):
+        places = {"right": [], "null": [], "marked": [], "uninstrumented": []}
+        for column in of.TRUTH:
+            verdicts = {run.verdict(column) for run in capture.runs}
+            # The worst of its runs is where a column stands.
+            place = next((worst for worst in ("uninstrumented", "marked", "null") if worst in verdicts), "right")
+            places[place].append(f"`{column}`")
+        codes = {code for run in capture.runs for code in run.quality}
+        lacks = sorted({text for code, text in of.LACKS.items() if code in codes})
+        cells = [capture.name, "<br>".join(capture.clients), *(" ".join(place) for place in places.values()), "; ".join(lacks)]
+        lines.append("| " + " | ".join(cell or "-" for cell in cells) + " |")
+    columns = ", ".join(f"`{column}`" for column in of.TRUTH)
+    return BEGINNING.format(columns=columns) + "\n".join(lines) + "\n" + ENDING

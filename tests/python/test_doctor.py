@@ -1,0 +1,126 @@
+"""`plimsoll doctor` and the codes of quality: what is wrong with telemetry is counted, named and put into words
+that help."""
+
+import csv
+import io
+import re
+import tomllib
+from pathlib import Path
+
+from support.spans import NOON, SECOND, agent, chat, request
+
+ROOT = Path(__file__).resolve().parents[2]
+MINUTE = 60 * SECOND
+
+
+def ingest(plimsoll, spans, service="support-copilot", name="spans.pb"):
+    """Puts spans into the lake and makes its runs."""
+    (plimsoll.folder / name).write_bytes(request(spans, service).SerializeToString())
+    plimsoll.run("ingest", name)
+    plimsoll.run("profile")
+
+
+def told(at, **more):
+    """A run of one call that tells everything."""
+    root = agent("answer-ticket", start=NOON + at * MINUTE, seconds=3)
+    call = chat(
+        root,
+        1_000,
+        50,
+        start=NOON + at * MINUTE + SECOND,
+        gen_ai__usage__cache_read__input_tokens=0,
+        gen_ai__usage__cache_write__input_tokens=0,
+        gen_ai__usage__reasoning__output_tokens=0,
+        gen_ai__request__max_tokens=500,
+        http__request__resend_count=0,
+        **more,
+    )
+    return [root, call]
+
+
+def silent(at):
+    """A run whose call streams and tells no tokens."""
+    root, call = told(at, gen_ai__request__stream=True)
+    kept = [each for each in call.attributes if not each.key.startswith("gen_ai.usage.")]
+    del call.attributes[:]
+    call.attributes.extend(kept)
+    return [root, call]
+
+
+def test_no_telemetry(plimsoll):
+    """Without telemetry there is no advice, and that is not the same as nothing to mend."""
+    done = plimsoll.run("doctor", code=3)
+    assert b"no telemetry" in done.stderr and not done.stdout
+
+
+def test_nothing_to_mend(plimsoll):
+    """Telemetry that tells everything is left in peace."""
+    ingest(plimsoll, [span for at in range(24) for span in told(at)])
+    assert b"nothing to mend" in plimsoll.run("doctor").stdout, plimsoll.run("doctor", "--all").stdout.decode()
+    assert plimsoll.json("doctor") == []
+
+
+def test_streams_without_usage(plimsoll):
+    """The example of the design: the share of a service's calls, with its n, and what to set."""
+    spans = [span for at in range(22) for span in told(at)] + [span for at in range(22, 25) for span in silent(at)]
+    ingest(plimsoll, spans)
+    first = plimsoll.json("doctor")[0]
+    assert (first["check"], first["service"], first["n"], first["of"]) == (
+        "streams_without_usage",
+        "support-copilot",
+        3,
+        25,
+    )
+    page = plimsoll.run("doctor").stdout.decode()
+    assert "12 % of support-copilot's calls stream without usage" in page
+    assert "n = 3 of 25 calls" in page and "include_usage" in page
+    assert plimsoll.json("doctor", "--service", "another") == []
+    assert plimsoll.json("doctor", "--since", "2027-01-01") == []
+
+
+def test_deployment_rule_can_be_pasted(plimsoll):
+    """The rule that is offered for an unknown deployment gives its calls their pool."""
+    root = agent("answer-ticket")
+    ingest(plimsoll, [root, chat(root, 1_000, 50, model="gpt52-support", provider="azure.ai.openai")])
+    advice = next(each for each in plimsoll.json("doctor") if each["check"] == "pools_unknown")
+    rule = advice["mend"].partition("\n")[2]
+    pool = "azure.ai.openai/standard/datazone/gpt-5.2"
+    plimsoll.config(rule.replace("azure.ai.openai/PRODUCT/SCOPE/MODEL", pool))
+    plimsoll.run("profile")
+    assert plimsoll.one("SELECT pool FROM model_calls")["pool"] == pool
+    assert all(each["check"] != "pools_unknown" for each in plimsoll.json("doctor"))
+
+
+def test_hostile_names(plimsoll):
+    """A service's name is text: it fills no template, starts no formula and breaks no line of CSV."""
+    name = '=HYPERLINK("{n}"),{of}'
+    root = agent("answer-ticket")
+    ingest(plimsoll, [root, chat(root, 10, 5)], service=name)
+    assert {each["service"] for each in plimsoll.json("doctor")} == {name}
+    rows = list(csv.DictReader(io.StringIO(plimsoll.run("--format", "csv", "doctor").stdout.decode())))
+    assert {row["service"] for row in rows} == {"'" + name}
+    assert any(name in row["says"] for row in rows)
+
+
+def test_example_company(company):
+    """Advice on the example company: ranked, each share with its n, and cut to what one reads."""
+    found = company.json("doctor")
+    assert [each["cost"] for each in found] == sorted((each["cost"] for each in found), reverse=True)
+    assert all(0 < each["n"] <= each["of"] and each["mend"] for each in found)
+    assert all(not re.search(r"\{\w+\}", each["says"] + each["mend"]) for each in found), found
+    page = company.run("doctor").stdout.decode()
+    assert page.count(" (n = ") + page.count(", n = ") == min(len(found), 10)
+    assert ("--all" in page) == (len(found) > 10)
+
+
+def test_codes_are_documented(plimsoll):
+    """Every code that a span, a run or a job can give has a sentence, and no sentence is about none."""
+    written = set()
+    for file in ("crates/otlp/src/quality.rs", "crates/assembly/src/quality.rs"):
+        written |= set(re.findall(r'const [A-Z_0-9]+: &str = "([a-z_0-9]+)";', (ROOT / file).read_text()))
+    for file in (ROOT / "schemas" / "dialects").glob("*.toml"):
+        written |= {mark["code"] for mark in tomllib.loads(file.read_text()).get("mark", [])}
+    job = (ROOT / "sql" / "jobs" / "80_quality.sql").read_text()
+    written |= set(re.findall(r"'reason', '([a-z_]+)'", job)) | {"open", "orphan", "quarantined.time_out_of_range"}
+    documented = {row["code"] for row in plimsoll.sql("SELECT code FROM quality_codes")}
+    assert written == documented
