@@ -101,7 +101,14 @@ pub async fn run_round(
         done: BTreeMap::new(),
     };
     progress("making runs");
-    work.make_runs(&by_run, round.stored_spans()).await?;
+    let slices = Slice::deal(
+        &round.reader,
+        round.stored_spans(),
+        factory.limits.spans_at_once(),
+        touched.parameters(),
+    )
+    .await?;
+    work.make_runs(&by_run, slices).await?;
     for wave in waves(&jobs) {
         progress(&wave.iter().map(|job| job.makes.as_str()).collect::<Vec<_>>().join(", "));
         work.run(&jobs, wave).await?;
@@ -138,6 +145,11 @@ fn waves(mut jobs: &[Job]) -> Vec<&[Job]> {
     waves
 }
 
+/// The jobs that make tables.
+fn with_tables(jobs: &[Job]) -> Vec<&Job> {
+    jobs.iter().filter(|job| job.replaces != Replaces::View).collect()
+}
+
 /// Jobs at work.
 struct Work<'a> {
     lake: &'a Lake,
@@ -150,12 +162,10 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Makes runs and what belongs to them; `stored` is how many spans there are.
-    async fn make_runs(&mut self, by_run: &Arc<ByRun>, stored: u64) -> Result<(), ProfileError> {
-        let parameters = self.touched.parameters();
+    /// Makes runs and what belongs to them.
+    async fn make_runs(&mut self, by_run: &Arc<ByRun>, slices: Vec<Slice>) -> Result<(), ProfileError> {
         let bases = self.bases(by_run.unfolded()).await?;
-        let slices = Slice::deal(self.reader, stored, parameters).await?;
-        let made = by_run.make(self.lake, self.reader, slices, parameters).await?;
+        let made = by_run.make(self.lake, self.reader, slices, self.touched.parameters()).await?;
         for ((job, base), made) in by_run.unfolded().iter().zip(bases).zip(made) {
             self.replace(job, base, made).await?;
         }
@@ -164,16 +174,15 @@ impl Work<'_> {
 
     /// Runs a wave of `jobs`.
     async fn run(&mut self, jobs: &[Job], wave: &[Job]) -> Result<(), ProfileError> {
+        let tables = with_tables(wave);
         let bases = self.bases(wave).await?;
         let frames = self.plans(jobs, wave).await?;
-        let tables: Vec<&Table> = bases.iter().map(|(table, _)| table).collect();
-        let tables_of = wave.iter().filter(|job| job.replaces != Replaces::View);
-        let made: Vec<Made> = stream::iter(tables_of.clone().zip(tables).zip(frames))
-            .map(|((job, table), frames)| write(job, table, frames))
-            .buffered(JOBS_AT_ONCE)
-            .try_collect()
-            .await?;
-        for ((job, base), made) in tables_of.zip(bases).zip(made) {
+        let mut writes = Vec::with_capacity(tables.len());
+        for ((job, (table, _)), frames) in tables.iter().zip(&bases).zip(frames) {
+            writes.push(write(job, table, frames));
+        }
+        let made: Vec<Made> = stream::iter(writes).buffered(JOBS_AT_ONCE).try_collect().await?;
+        for ((job, base), made) in tables.into_iter().zip(bases).zip(made) {
             self.replace(job, base, made).await?;
         }
         Ok(())
@@ -181,15 +190,16 @@ impl Work<'_> {
 
     /// The plans of a wave's tables, each in as many parts as it is made in.
     async fn plans(&self, jobs: &[Job], wave: &[Job]) -> Result<Vec<Vec<DataFrame>>, ProfileError> {
-        let tables = || wave.iter().filter(|job| job.replaces != Replaces::View);
-        let mut plans = vec![Vec::new(); tables().count()];
+        let tables = with_tables(wave);
+        let views: Vec<&Job> = jobs.iter().filter(|job| job.replaces == Replaces::View).collect();
+        let mut plans = vec![Vec::new(); tables.len()];
         for (windows, parameters) in self.touched.months()? {
             self.reader.register_rows("touched_windows", windows)?;
-            for view in jobs.iter().filter(|job| job.replaces == Replaces::View) {
+            for view in &views {
                 let statement = self.reader.plan_with(&view.file, &view.sql, &parameters).await?;
                 self.reader.register_view(&view.makes, statement)?;
             }
-            for (job, parts) in tables().zip(&mut plans) {
+            for (job, parts) in tables.iter().zip(&mut plans) {
                 if parts.is_empty() || job.replaces == Replaces::TouchedWindows {
                     parts.push(self.reader.plan_with(&job.file, &job.sql, &parameters).await?);
                 }
@@ -200,13 +210,13 @@ impl Work<'_> {
 
     /// The jobs' tables as they are before anything is written.
     async fn bases(&self, jobs: &[Job]) -> Result<Vec<(Table, Snapshot)>, ProfileError> {
-        let tables = jobs.iter().filter(|job| job.replaces != Replaces::View);
-        try_join_all(tables.map(async |job| {
+        let mut bases = Vec::with_capacity(jobs.len());
+        for job in with_tables(jobs) {
             let table = self.lake.table(&job.makes).await?;
             let snapshot = table.snapshot().await?;
-            Ok((table, snapshot))
-        }))
-        .await
+            bases.push((table, snapshot));
+        }
+        Ok(bases)
     }
 
     /// Commits what a job made, and shows it to later jobs.
