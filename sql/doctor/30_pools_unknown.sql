@@ -2,7 +2,7 @@
 -- model that the catalog lacks.
 -- counts: calls
 -- costs: 10
--- says: {share} of {service}'s calls draw on no known pool: {provider} calls them {model}
+-- says: {share} of {whose} calls draw on no known pool: {provider} calls them {model}
 -- mend: Name the pool in plimsoll.toml:\n[[deployment]]\nmatch = { provider = "{provider}", model =
 --   "{model}" }\npool = "{provider}/PRODUCT/SCOPE/MODEL"
 WITH calls AS (

@@ -1,7 +1,7 @@
 //! What to mend in the telemetry: the queries of `sql/doctor` and the words in their headers.
 //!
 //! A query gives a row per service and fault: `service`, `dialect`, `n` of `of`, and whatever its words
-//! name in braces. The header says what it `counts`, what one of them `costs` in trust, what the advice
+//! name in braces, beside `{share}` and `{whose}` (the service's). The header says what it `counts`, what one of them `costs` in trust, what the advice
 //! `says` and how to `mend` it, also for some dialects apart. `keeps: NAME` instead keeps rows for the
 //! queries after it. Invariant: advice is ordered by what it costs, then by its words, so that the same
 //! lake gives the same page.
@@ -24,6 +24,8 @@ use crate::{
 
 /// Days that are looked at where none is named, up to the latest that there is.
 const DAYS: i32 = 30;
+/// Day 0 of a date column.
+const EPOCH: Date = Date::constant(1970, 1, 1);
 /// What stands for a service that has no name.
 const UNNAMED: &str = "an unnamed service";
 
@@ -53,7 +55,7 @@ pub struct Advice {
 /// What was looked at, and what there is to mend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Findings {
-    /// First day that was looked at; `None` where the lake knows nothing.
+    /// First day whose runs were looked at; `None` where the lake knows nothing.
     pub since: Option<Date>,
     /// The advice, what costs most trust first.
     pub advice: Vec<Advice>,
@@ -70,14 +72,13 @@ pub async fn advise(
     service: Option<&str>,
     since: Option<Date>,
 ) -> Result<Findings, ProfileError> {
-    let latest = reader.query("SELECT max(start_day) FROM quality").await?;
-    let latest = latest.iter().find_map(|batch| ScalarValue::try_from_array(batch.column(0), 0).ok());
-    let Some(ScalarValue::Date32(Some(latest))) = latest else {
+    let [Some(started), Some(received)] = latest_days(reader).await? else {
         return Ok(Findings { since: None, advice: Vec::new() });
     };
-    let epoch = Date::constant(1970, 1, 1);
-    let since_day = since.map_or(latest - DAYS, |day| epoch.until(day).map_or(0, |span| span.get_days()));
-    let parameters = BTreeMap::from([("since", ScalarValue::Date32(Some(since_day)))]);
+    let from =
+        |latest: i32| since.map_or(latest - DAYS, |day| EPOCH.until(day).map_or(0, |span| span.get_days()));
+    let day = |day: i32| ScalarValue::Date32(Some(day));
+    let parameters = BTreeMap::from([("since", day(from(started))), ("received_since", day(from(received)))]);
     let mut advice = Vec::new();
     for (file, sql) in factory.sql().folder("doctor") {
         let name = format!("doctor/{file}");
@@ -98,8 +99,23 @@ pub async fn advise(
         }
     }
     advice.sort_by(|a, b| (b.cost, &a.check, &a.says).cmp(&(a.cost, &b.check, &b.says)));
-    let since = epoch.checked_add(jiff::Span::new().days(since_day)).ok();
+    let since = EPOCH.checked_add(jiff::Span::new().days(from(started))).ok();
     Ok(Findings { since, advice })
+}
+
+/// The latest days, since 1970, on which runs started and on which spans were received: telemetry that is
+/// read from old files has its starts long before its receipt.
+async fn latest_days(reader: &Reader) -> Result<[Option<i32>; 2], ProfileError> {
+    let sql = "SELECT max(CASE WHEN counted = 'spans' THEN NULL ELSE start_day END) AS started, \
+               max(CASE WHEN counted = 'spans' THEN start_day END) AS received FROM quality";
+    let batches = reader.query(sql).await?;
+    let of = |column: usize| {
+        batches.iter().find_map(|batch| match ScalarValue::try_from_array(batch.column(column), 0) {
+            Ok(ScalarValue::Date32(day)) => day,
+            _ => None,
+        })
+    };
+    Ok([of(0), of(1)])
 }
 
 /// Rows as JSON objects, nulls included.
@@ -198,7 +214,10 @@ impl Says {
         let counted = text("counted").unwrap_or_else(|| self.counts.clone());
         let mut values: BTreeMap<&str, String> =
             row.iter().map(|(key, value)| (&**key, plain(value))).collect();
-        values.insert("service", text("service").unwrap_or_else(|| UNNAMED.to_owned()));
+        let service = text("service").unwrap_or_else(|| UNNAMED.to_owned());
+        let whose = if service.ends_with('s') { "'" } else { "'s" };
+        values.insert("whose", format!("{service}{whose}"));
+        values.insert("service", service);
         values.insert("share", share(n, of));
         Ok(Some(Advice {
             check: self.check.clone(),

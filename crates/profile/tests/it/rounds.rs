@@ -122,9 +122,9 @@ async fn everything(world: &World) -> Outcome<Vec<Vec<Value>>> {
     for sql in [
         "SELECT * EXCLUDE (first_received, last_received) FROM runs ORDER BY run_id",
         "SELECT * FROM model_calls ORDER BY run_id, span_id",
-        "SELECT * FROM attempts ORDER BY run_id, span_id",
+        "SELECT * FROM attempts ORDER BY run_id, span_id, attempt",
         "SELECT * FROM run_profiles ORDER BY workflow, grain, window_start, metric, pool",
-        "SELECT * FROM call_profiles ORDER BY workflow, grain, window_start, metric",
+        "SELECT * FROM call_profiles ORDER BY workflow, step, model, grain, window_start, metric",
         "SELECT * FROM lake.draw ORDER BY pool, window_s, bucket, measure",
         "SELECT * FROM inflight ORDER BY boundary, name, bucket",
     ] {
