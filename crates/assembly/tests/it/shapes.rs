@@ -1,6 +1,6 @@
 //! Runs made by hand, with answers worked out by hand.
 
-use plimsoll_assembly::{Kind, Outcome, Span, Tokens, UsageSource, assemble, quality};
+use plimsoll_assembly::{Kind, Outcome, Span, Status, Tokens, UsageSource, assemble, quality};
 
 use crate::make::{T0, chat, refused, silent_chat, span, tokens, tool};
 
@@ -202,4 +202,30 @@ fn one_run_of_several_traces() {
 fn no_spans() {
     let got = assemble("r", Vec::new());
     assert_eq!((got.run.outcome, got.run.spans, got.run.end_time), (Outcome::Open, 0, None));
+}
+
+/// Names that hold an id name nothing; an agent that nobody named leaves the word to the one below.
+#[test]
+fn names_that_say_nothing() {
+    let agent =
+        |id, parent, name, step| Span { name: Some(name), step, ..span(id, parent, Kind::Agent, 0, 90) };
+    let spans = vec![
+        agent("a", "", "agent.5b8efff7-9803-4103-d269-b633813fc60c", Some("Agent workflow")),
+        agent("b", "a", "invoke_agent Writer", None),
+        chat("c", "b", 1, 80, 100, 10),
+    ];
+    assert_eq!(assemble("r", spans).run.workflow.as_deref(), Some("Writer"));
+}
+
+/// An agent without any model call had its calls go by unseen: their number and tokens are unknown. One that
+/// failed before its first call made none.
+#[test]
+fn calls_not_traced() {
+    let agent = span("a", "", Kind::Agent, 0, 90);
+    let tool = span("t", "a", Kind::ToolCall, 10, 20);
+    let unseen = assemble("r", vec![agent.clone(), tool]).run;
+    assert_eq!((unseen.model_calls, unseen.tokens.input_tokens, unseen.tool_calls), (None, None, Some(1)));
+    assert_eq!(unseen.quality, [quality::CALLS_NOT_TRACED]);
+    let failed = assemble("r", vec![Span { status: Status::Error, ..agent }]).run;
+    assert_eq!((failed.model_calls, failed.tokens.input_tokens), (Some(0), Some(0)));
 }

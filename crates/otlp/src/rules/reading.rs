@@ -525,9 +525,14 @@ impl<'a> Reading<'a> {
                 .is_some_and(|said| models.iter().any(|model| model.matches(said)))
     }
 
-    /// Provider and region by host and model name, on spans that a provider serves.
+    /// Provider and region by host and model name, on spans that a provider serves. Of an endpoint that is
+    /// sent as a URL the host stands.
     fn correct_place(&mut self, kind: Kind) {
         let known = &self.rules.known;
+        if let Some((_, rest)) = self.text(known.endpoint).and_then(|text| text.split_once("://")) {
+            let host = rest.split(['/', ':', '?']).next().unwrap_or(rest).to_owned();
+            self.set(known.endpoint, Some(Scalar::Text(host.into())));
+        }
         if !kind.is_served() {
             return;
         }
