@@ -11,9 +11,11 @@ import pytest
 
 from support import captures as of
 from support.command import Plimsoll
+from support.spans import JSON, PROTOBUF, send
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "dialects.md"
+CONTENT_TYPES = {".pb": PROTOBUF, ".json": JSON}
 BEGINNING = """# Dialects against the truth
 
 Real clients ran one agent against a stand-in for the providers, whose own log is the truth; then Plimsoll read
@@ -48,7 +50,7 @@ ENDING = """
 
 @pytest.fixture(scope="module")
 def read_captures(binary, tmp_path_factory):
-    """All captures that are here, ingested into one lake: their traces have different ids."""
+    """All captures that are here, sent to one server: their traces have different ids."""
     folder = Path(os.environ.get("PLIMSOLL_SHARED", ROOT.parent / "shared")) / "corpus"
     told = folder / "DETERMINABLE.json"
     shared = of.read(folder, of.json.loads(told.read_text())) if told.is_file() else []
@@ -58,8 +60,11 @@ def read_captures(binary, tmp_path_factory):
     if not captures:
         pytest.skip("there are no captures here")
     plimsoll = Plimsoll(binary, tmp_path_factory.mktemp("captures"))
-    for capture in captures:
-        plimsoll.run("ingest", *capture.bodies)
+    with plimsoll.serve() as server:
+        for capture in captures:
+            for body in capture.bodies:
+                answer = send(server, body.read_bytes(), CONTENT_TYPES[body.suffix], f"/v1/{of.signal(body)}")
+                assert answer.status == 200, (body, answer.text)
     plimsoll.run("profile")
     of.fill(captures, plimsoll)
     return captures, bool(shared)

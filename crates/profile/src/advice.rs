@@ -72,7 +72,8 @@ pub async fn advise(
     service: Option<&str>,
     since: Option<Date>,
 ) -> Result<Findings, ProfileError> {
-    let [Some(started), Some(received)] = latest_days(reader).await? else {
+    let [started, received] = latest_days(reader).await?;
+    let (Some(started), Some(received)) = (started.or(received), received.or(started)) else {
         return Ok(Findings { since: None, advice: Vec::new() });
     };
     let from =
@@ -90,10 +91,11 @@ pub async fn advise(
         match words {
             Words::Keeps(table) => reader.register_rows(&table, batch)?,
             Words::Says(words) => {
-                let rows = objects(&batch)?.into_iter().map(|row| words.advice(&name, &row));
-                for each in rows {
-                    advice
-                        .extend(each?.filter(|each| service.is_none() || each.service.as_deref() == service));
+                for row in objects(&batch)? {
+                    let found = words.advice(&name, &row)?;
+                    advice.extend(
+                        found.filter(|found| service.is_none() || found.service.as_deref() == service),
+                    );
                 }
             }
         }
