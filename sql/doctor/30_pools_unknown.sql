@@ -6,9 +6,9 @@
 -- mend: Name the pool in plimsoll.toml:\n[[deployment]]\nmatch = { provider = "{provider}", model =
 --   "{model}" }\npool = "{provider}/PRODUCT/SCOPE/MODEL"
 WITH calls AS (
-  SELECT r.service, c.provider, coalesce(c.model, c.response_model) AS model, c.pool
-  FROM model_calls c JOIN runs r ON r.run_id = c.run_id
-  WHERE c.start_day >= $since
+  SELECT service, provider, coalesce(model, response_model) AS model, pool
+  FROM model_calls
+  WHERE start_day >= $since
 ), totals AS (
   SELECT service, count(*) AS of FROM calls GROUP BY service
 )

@@ -7,6 +7,8 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from support.spans import NOON, SECOND, agent, chat, request
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,17 +80,24 @@ def test_streams_without_usage(plimsoll):
     assert plimsoll.json("doctor", "--since", "2027-01-01") == []
 
 
-def test_deployment_rule_can_be_pasted(plimsoll):
-    """The rule that is offered for an unknown deployment gives its calls their pool."""
+@pytest.mark.parametrize(
+    ("check", "provider", "model", "pool"),
+    [
+        ("pools_unknown", "acme", "acme-large", "acme/direct/global/acme-large"),
+        ("deployments_unnamed", "azure.ai.openai", "support", "azure.ai.openai/standard/datazone/gpt-5.2"),
+    ],
+)
+def test_deployment_rule_can_be_pasted(plimsoll, check, provider, model, pool):
+    """The rule that is offered for a model of no known pool gives its calls theirs."""
     root = agent("answer-ticket")
-    ingest(plimsoll, [root, chat(root, 1_000, 50, model="gpt52-support", provider="azure.ai.openai")])
-    advice = next(each for each in plimsoll.json("doctor") if each["check"] == "pools_unknown")
+    answered = {"gen_ai__response__model": "gpt-5.2-2025-12-11"}
+    ingest(plimsoll, [root, chat(root, 1_000, 50, model=model, provider=provider, **answered)])
+    advice = next(each for each in plimsoll.json("doctor") if each["check"] == check)
     rule = advice["mend"].partition("\n")[2]
-    pool = "azure.ai.openai/standard/datazone/gpt-5.2"
-    plimsoll.config(rule.replace("azure.ai.openai/PRODUCT/SCOPE/MODEL", pool))
+    plimsoll.config(rule.replace(f"{provider}/PRODUCT/SCOPE/MODEL", pool))
     plimsoll.run("profile")
     assert plimsoll.one("SELECT pool FROM model_calls")["pool"] == pool
-    assert all(each["check"] != "pools_unknown" for each in plimsoll.json("doctor"))
+    assert all(each["check"] != check for each in plimsoll.json("doctor"))
 
 
 def test_hostile_names(plimsoll):

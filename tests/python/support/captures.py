@@ -33,7 +33,7 @@ LACKS = {
     "attempts_unknown": "its library's retries",
     "attempt_detail_missing": "what resent requests were answered",
     "tools_not_traced": "tool executions",
-    "misreported": "right counts throughout",
+    "misreported": "some counts (it sends wrong ones)",
 }
 
 
