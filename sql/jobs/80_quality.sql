@@ -28,12 +28,14 @@ WITH span_counts AS (
   SELECT start_day, service, reason, count(*) AS count
   FROM (
     SELECT start_day, service, 'seen' AS reason FROM runs
+    WHERE start_day IN (SELECT start_day FROM touched_days)
     UNION ALL
     SELECT start_day, service, unnest(quality) AS reason FROM runs
+    WHERE start_day IN (SELECT start_day FROM touched_days)
     UNION ALL
-    SELECT start_day, service, outcome AS reason FROM runs WHERE outcome IN ('open', 'orphan')
+    SELECT start_day, service, outcome AS reason FROM runs
+    WHERE start_day IN (SELECT start_day FROM touched_days) AND outcome IN ('open', 'orphan')
   )
-  WHERE start_day IN (SELECT start_day FROM touched_days)
   GROUP BY start_day, service, reason
 ), calls AS (
   SELECT *, kind = 'model_call' AS generates, status = 'ok' AS answered,
