@@ -44,6 +44,7 @@ REMEDIES = {
         " or a newer instrumentation"
     ),
     "single calls": "instrument the client library below the framework",
+    "its model calls": "instrument the client library below the framework, or upgrade its instrumentation",
     "its library's retries": "instrument the HTTP client too, or retry in the application",
     "tool executions": "trace them: `execute_tool` spans, or the framework's instrumentor",
     "some counts (it sends wrong ones)": (

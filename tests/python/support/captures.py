@@ -33,6 +33,7 @@ LACKS = {
     "attempts_unknown": "its library's retries",
     "attempt_detail_missing": "what resent requests were answered",
     "tools_not_traced": "tool executions",
+    "calls_not_traced": "its model calls",
     "misreported": "some counts (it sends wrong ones)",
 }
 
