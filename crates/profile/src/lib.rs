@@ -3,6 +3,7 @@
 
 mod advice;
 mod error;
+mod explain;
 mod functions;
 mod jobs;
 mod lake_table;
@@ -11,7 +12,9 @@ mod plans;
 mod policy;
 mod pruning;
 mod round;
+mod runs;
 mod session;
+mod slices;
 mod snapshot;
 mod sql_files;
 mod together;
@@ -20,6 +23,7 @@ mod write;
 
 pub use advice::{Advice, Findings, advise};
 pub use error::ProfileError;
+pub use explain::{Verdict, explain};
 pub use jobs::Job;
 pub use measure::measure;
 pub use plans::store_plan;

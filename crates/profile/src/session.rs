@@ -198,6 +198,22 @@ impl Reader {
         Ok(())
     }
 
+    /// Takes a table out of the session; plans made with it keep it.
+    pub(crate) fn forget(&self, name: &str) -> Result<(), ProfileError> {
+        for reference in [TableReference::bare(name), TableReference::partial(STORED, name)] {
+            self.ctx.deregister_table(reference)?;
+        }
+        Ok(())
+    }
+
+    /// The same tables, in a session whose queries are not dealt out among threads.
+    pub(crate) fn on_one_thread(&self) -> Self {
+        let state = self.ctx.state();
+        let config = state.config().clone().with_target_partitions(1);
+        let state = SessionStateBuilder::new_from_existing(state).with_config(config).build();
+        Self { ctx: SessionContext::new_with_state(state), pinned: self.pinned.clone() }
+    }
+
     /// Puts some files of a lake table into the session.
     pub(crate) fn register_files(
         &self,
@@ -217,8 +233,13 @@ impl Reader {
     async fn view(&self, file: &str, sql: &str) -> Result<(), ProfileError> {
         let name = file.trim_end_matches(".sql");
         let view = self.plan(sql).await.map_err(|error| in_file(&format!("views/{file}"), error))?;
+        self.register_view(name, view)
+    }
+
+    /// Puts a planned statement into the session, to be read under a name.
+    pub(crate) fn register_view(&self, name: &str, statement: DataFrame) -> Result<(), ProfileError> {
         self.ctx.deregister_table(name)?;
-        self.ctx.register_table(name, view.into_view())?;
+        self.ctx.register_table(name, statement.into_view())?;
         Ok(())
     }
 

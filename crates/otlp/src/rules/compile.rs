@@ -15,6 +15,7 @@ use super::place::PlaceRule;
 use crate::dialect::{
     Alias, Basis, Correction, Dialects, Kind, Lookup, Origin, Pattern, Sourced, Unit, VersionRange,
 };
+use crate::explain::Rule;
 use crate::quality::{self, MISREPORTED};
 use crate::{DialectError, OtlpError};
 
@@ -82,6 +83,10 @@ pub(crate) struct Rules {
     pub(crate) resource_noise: KeySet,
     pub(super) known: Known,
     pub(crate) dialect_names: Vec<String>,
+    /// Where the rules stand, for those who ask why.
+    pub(super) sources: Vec<Rule>,
+    /// The names of the targets.
+    names: Vec<String>,
 }
 
 /// Where the value of an attribute goes.
@@ -111,6 +116,7 @@ pub(super) struct AliasRule {
     /// Names of the log records that it is for; none for spans and all log records.
     pub(super) log: Vec<Pattern>,
     pub(super) alias: Alias,
+    pub(super) at: u16,
 }
 
 /// The slot of what is not in a slot.
@@ -120,8 +126,16 @@ pub(super) const NO_SLOT: u16 = u16::MAX;
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) shape: Shape,
-    /// What the column's values are folded to; none for those that say nothing.
-    pub(super) fold: Option<Lookup<Option<Box<str>>>>,
+    /// What the column's values are folded to.
+    pub(super) fold: Option<Lookup<Folded>>,
+}
+
+/// What values of a column mean.
+#[derive(Debug)]
+pub(super) struct Folded {
+    /// The value to store; none for those that say nothing.
+    pub(super) value: Option<Box<str>>,
+    pub(super) at: u16,
 }
 
 /// The type of a target, as far as a dialect may fill it.
@@ -146,6 +160,7 @@ pub(super) struct InputRule {
     pub(super) providers: Vec<String>,
     pub(super) models: Vec<Pattern>,
     pub(super) when: u16,
+    pub(super) at: u16,
 }
 
 /// Columns to correct, or a code to add.
@@ -165,6 +180,7 @@ pub(super) struct CorrectionRule {
     pub(super) streaming: Option<bool>,
     pub(super) names: Vec<Pattern>,
     pub(super) when: u16,
+    pub(super) at: u16,
 }
 
 /// Targets that the decoder itself reads or corrects.
@@ -279,10 +295,16 @@ impl Rules {
             builder.rules.reasoning_apart.push(slot);
         }
         for place in &dialects.places {
-            builder.rules.places.push(PlaceRule::new(place)?);
+            let at = builder.at(place, "place");
+            builder.rules.places.push(PlaceRule::new(place, at)?);
         }
         builder.add_usage_rules(dialects)?;
         Ok(builder.rules)
+    }
+
+    /// The name of a column, or of what stands for one.
+    pub(super) fn column_name(&self, target: u16) -> &str {
+        self.names.get(usize::from(target)).map_or("", String::as_str)
     }
 }
 
@@ -347,8 +369,21 @@ impl<'s> Builder<'s> {
             resource_noise: patterns(&dialects.resource_noise),
             known,
             dialect_names: dialects.names.clone(),
+            sources: Vec::new(),
+            names: schema
+                .fields()
+                .iter()
+                .map(|field| field.name().clone())
+                .chain([TOTAL.to_owned()])
+                .collect(),
         };
         Ok(Self { schema, rules })
+    }
+
+    /// Notes where a rule stands.
+    pub(super) fn at<T>(&mut self, rule: &Sourced<T>, table: &'static str) -> u16 {
+        self.rules.sources.push(rule.at(table, &self.rules.dialect_names));
+        index(self.rules.sources.len() - 1)
     }
 
     /// The target of a column that dialects may fill.
@@ -407,6 +442,7 @@ impl<'s> Builder<'s> {
                 ELAPSED if !rule.log.is_empty() => self.rules.known.elapsed,
                 column => self.target(column, field)?,
             };
+            let at = self.at(field, "field");
             let is_time = self.rules.targets[usize::from(target)].shape == Shape::Millis;
             let plus: Vec<_> = rule.plus.iter().map(|key| self.attribute(key)).collect();
             let constant = rule.value.iter().map(|value| Alias::at(Origin::Constant(value.clone())));
@@ -417,13 +453,13 @@ impl<'s> Builder<'s> {
                 match alias.unit {
                     None if is_time => return Err(field.error("a time needs its `unit`".to_owned())),
                     Some(_) if !is_time => return Err(field.error("only a time has a `unit`".to_owned())),
-                    _ => aliases.push((target, alias, plus.clone(), rule.log.clone())),
+                    _ => aliases.push((target, alias, plus.clone(), rule.log.clone(), at)),
                 }
             }
         }
         // Stable: within a target the order of precedence stays.
         aliases.sort_by_key(|(target, ..)| *target);
-        for (target, alias, plus, log) in aliases {
+        for (target, alias, plus, log, at) in aliases {
             let number = index(self.rules.aliases.len());
             let slot = match &alias.origin {
                 Origin::Attribute(key) => self.attribute(key),
@@ -440,7 +476,7 @@ impl<'s> Builder<'s> {
                 None => self.rules.slotless.push(number),
             }
             let when = self.when(&alias.scope, alias.version.as_ref());
-            self.rules.aliases.push(AliasRule { target, slot, plus, when, log, alias });
+            self.rules.aliases.push(AliasRule { target, slot, plus, when, log, alias, at });
         }
         Ok(())
     }
@@ -448,14 +484,15 @@ impl<'s> Builder<'s> {
     fn add_folds(&mut self, dialects: &Dialects) -> Result<(), DialectError> {
         for fold in &dialects.folds {
             let target = self.target(&fold.rule.column, fold)?;
+            let at = self.at(fold, "fold");
             let table = self.rules.targets[usize::from(target)].fold.get_or_insert_default();
             for (name, values) in &fold.rule.values {
                 for value in values {
-                    table.insert(value, Some(name.as_str().into()));
+                    table.insert(value, Folded { value: Some(name.as_str().into()), at });
                 }
             }
             for value in &fold.rule.drop {
-                table.insert(value, None);
+                table.insert(value, Folded { value: None, at });
             }
         }
         Ok(())
@@ -464,6 +501,7 @@ impl<'s> Builder<'s> {
     fn add_usage_rules(&mut self, dialects: &Dialects) -> Result<(), DialectError> {
         for input in &dialects.inputs {
             let rule = &input.rule;
+            let at = self.at(input, "input");
             let basis = match rule.basis {
                 Basis::Inclusive => "inclusive",
                 Basis::Exclusive => "exclusive",
@@ -475,12 +513,13 @@ impl<'s> Builder<'s> {
                 providers: rule.provider.clone(),
                 models: rule.model.clone(),
                 when: self.when(&rule.scope, rule.version.as_ref()),
+                at,
             };
             self.rules.inputs.push(input);
         }
-        self.rules.zeros = self.corrections(&dialects.zeros, "")?;
-        self.rules.doubts = self.corrections(&dialects.doubts, MISREPORTED)?;
-        self.rules.marks = self.corrections(&dialects.marks, "")?;
+        self.rules.zeros = self.corrections("zero", &dialects.zeros, "")?;
+        self.rules.doubts = self.corrections("doubt", &dialects.doubts, MISREPORTED)?;
+        self.rules.marks = self.corrections("mark", &dialects.marks, "")?;
         for (rules, sourced) in [(&self.rules.zeros, &dialects.zeros), (&self.rules.doubts, &dialects.doubts)]
         {
             if let Some((_, sourced)) = rules.iter().zip(sourced).find(|(rule, _)| rule.columns.is_empty()) {
@@ -496,6 +535,7 @@ impl<'s> Builder<'s> {
     /// Rules that add `code` where they name none themselves.
     fn corrections(
         &mut self,
+        table: &'static str,
         corrections: &[Sourced<Correction>],
         code: &'static str,
     ) -> Result<Vec<CorrectionRule>, DialectError> {
@@ -525,6 +565,7 @@ impl<'s> Builder<'s> {
                 streaming: rule.streaming,
                 names: rule.name.clone(),
                 when: self.when(&rule.scope, rule.version.as_ref()),
+                at: self.at(correction, table),
             });
         }
         Ok(rules)

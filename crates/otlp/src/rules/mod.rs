@@ -10,6 +10,7 @@ mod keys;
 mod kind;
 mod literal;
 mod log;
+mod notes;
 mod place;
 mod reading;
 mod scalar;

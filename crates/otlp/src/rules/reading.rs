@@ -5,14 +5,18 @@
 
 use std::borrow::Cow;
 
-use super::compile::{AliasRule, CorrectionRule, FastMap, NO_SLOT, Rules, ScopeFacts, Shape, Slot};
+use super::compile::{
+    AliasRule, CorrectionRule, FastMap, Folded, InputRule, NO_SLOT, Rules, ScopeFacts, Shape, Slot,
+};
 use super::kind::is_named;
 use super::literal::{self, Found};
 use super::log::Names;
+use super::notes::{Note, Notes, ignored};
 use super::place::Locator;
 use super::scalar::{BadNumber, Scalar};
 use super::usage::{Sent, output as all_output, split};
 use crate::dialect::{Kind, Lookup, Origin, Pattern, Unit};
+use crate::explain::{Outcome, Reasons};
 use crate::quality::{BAD_NUMBER, BAD_TTFT, DIALECT_MISMATCH, JSON_CUT, Quality, ZERO_USAGE};
 use crate::wire::{Event, Malformed, Resource, Span, Value};
 
@@ -43,14 +47,15 @@ pub(crate) struct Reading<'a> {
     /// The values of the columns, and which have one.
     cells: Vec<Option<Scalar<'a>>>,
     filled: Vec<u16>,
-    /// Targets whose value lies past the cut of a text.
-    cut: Vec<u16>,
+    /// Targets that were said in a way that can't be read: no zero stands in for them.
+    spoilt: Vec<u16>,
     /// The slots that the input and the reasoning count came from.
     input_slot: u16,
     reasoning_slot: u16,
     /// What the log record is called that is being read; nothing while it is a span.
     names: Names<'a>,
     locator: Locator<'a>,
+    pub(super) notes: Notes,
 }
 
 impl<'a> Reading<'a> {
@@ -67,12 +72,25 @@ impl<'a> Reading<'a> {
             candidates: Vec::new(),
             cells: vec![None; rules.targets.len()],
             filled: Vec::new(),
-            cut: Vec::new(),
+            spoilt: Vec::new(),
             input_slot: NO_SLOT,
             reasoning_slot: NO_SLOT,
             names: Names::default(),
             locator: Locator::new(&rules.places),
+            notes: Notes::default(),
         }
+    }
+
+    /// Takes notes from now on, for [`Self::reasons`].
+    pub(crate) fn take_notes(&mut self) {
+        self.notes.start();
+    }
+
+    /// Why the span that was read last is what it is.
+    pub(crate) fn reasons(&self, span: &Span<'_>) -> Reasons {
+        let mut reasons = self.notes.told(self.rules);
+        reasons.ignored = ignored(self.rules, span, &self.attribute_slots, &self.notes);
+        reasons
     }
 
     /// Goes on to the spans of another resource.
@@ -108,8 +126,11 @@ impl<'a> Reading<'a> {
         quality: &mut Quality,
     ) -> Result<(Kind, Option<&'a str>), Malformed> {
         self.gather(span, Names::default())?;
-        let judged = self.rules.kinds.iter().find_map(|test| Some((test.judge(span, self)?, test.dialect)));
-        let (kind, dialect) = judged.map_or((Kind::Other, None), |(kind, dialect)| (kind, Some(dialect)));
+        let judged = self.rules.kinds.iter().find_map(|test| Some((test.judge(span, self)?, test)));
+        let (kind, dialect) = judged.map_or((Kind::Other, None), |(kind, test)| (kind, Some(test.dialect)));
+        if let Some((_, test)) = judged {
+            self.notes.add(|| Note::Kind { at: test.at, slot: test.slot.unwrap_or(NO_SLOT) });
+        }
         self.resolve(span, kind, quality);
         self.correct(span, kind, quality);
         let dialect = self.scope.dialect.or(dialect);
@@ -210,7 +231,8 @@ impl<'a> Reading<'a> {
             self.cells[usize::from(target)] = None;
         }
         self.candidates.clear();
-        self.cut.clear();
+        self.spoilt.clear();
+        self.notes.clear();
         self.attribute_slots.clear();
         self.input_slot = NO_SLOT;
         self.reasoning_slot = NO_SLOT;
@@ -275,39 +297,75 @@ impl<'a> Reading<'a> {
         self.candidates.extend_from_slice(&self.rules.slotless);
         self.candidates.sort_unstable();
         let candidates = std::mem::take(&mut self.candidates);
+        let mut cut = Vec::new();
         for alias in &candidates {
-            let rule = self.rule(*alias);
-            if self.cell(rule.target).is_some() || !self.is_for(rule, span, kind) {
-                continue;
+            let outcome = self.try_place(self.rule(*alias), span, kind, quality);
+            match outcome {
+                Outcome::Cut => cut.push(self.rule(*alias).target),
+                Outcome::BadNumber => self.spoilt.push(self.rule(*alias).target),
+                _ => {}
             }
-            let value = match self.raw(rule, span, quality) {
-                Found::Value(value) => value,
-                Found::Nothing => continue,
-                Found::Cut => {
-                    self.cut.push(rule.target);
-                    continue;
-                }
-            };
-            match self.shaped(rule, value, span, quality) {
-                Ok(Some(value)) => {
-                    self.set(rule.target, Some(value));
-                    if rule.slot != NO_SLOT {
-                        self.consumed[usize::from(rule.slot)] |= !rule.alias.keep;
-                    }
-                    if rule.target == self.rules.known.input_tokens {
-                        self.input_slot = rule.slot;
-                    } else if rule.target == self.rules.known.reasoning_tokens {
-                        self.reasoning_slot = rule.slot;
-                    }
-                }
-                Ok(None) => {}
-                Err(BadNumber) => quality.flag(BAD_NUMBER),
+            if self.notes.are_taken() {
+                self.note(*alias, outcome, span, kind);
             }
         }
         self.candidates = candidates;
-        if self.cut.iter().any(|target| self.cell(*target).is_none()) {
+        if cut.iter().any(|target| self.cell(*target).is_none()) {
             quality.flag(JSON_CUT);
         }
+        self.spoilt.append(&mut cut);
+    }
+
+    /// Fills the column of an alias from its place, where it has a value and no other place had.
+    fn try_place(
+        &mut self,
+        rule: &'a AliasRule,
+        span: &Span<'a>,
+        kind: Kind,
+        quality: &mut Quality,
+    ) -> Outcome {
+        if self.cell(rule.target).is_some() {
+            return Outcome::Late;
+        }
+        if !self.is_for(rule, span, kind) {
+            return Outcome::NotMeant;
+        }
+        let value = match self.raw(rule, span, quality) {
+            Found::Value(value) => value,
+            Found::Nothing => return Outcome::Empty,
+            Found::Cut => {
+                return Outcome::Cut;
+            }
+        };
+        match self.shaped(rule, value, span, quality) {
+            Ok(Some(value)) => {
+                self.set(rule.target, Some(value));
+                if rule.slot != NO_SLOT {
+                    self.consumed[usize::from(rule.slot)] |= !rule.alias.keep;
+                }
+                if rule.target == self.rules.known.input_tokens {
+                    self.input_slot = rule.slot;
+                } else if rule.target == self.rules.known.reasoning_tokens {
+                    self.reasoning_slot = rule.slot;
+                }
+                Outcome::Won
+            }
+            Ok(None) => Outcome::Empty,
+            Err(BadNumber) => {
+                quality.flag(BAD_NUMBER);
+                Outcome::BadNumber
+            }
+        }
+    }
+
+    fn note(&mut self, alias: u16, outcome: Outcome, span: &Span<'_>, kind: Kind) {
+        let rule = self.rule(alias);
+        let outcome = match outcome {
+            Outcome::Late if !self.is_for(rule, span, kind) => Outcome::NotMeant,
+            outcome => outcome,
+        };
+        let value = self.cell(rule.target).filter(|_| outcome == Outcome::Won).map(Scalar::shown);
+        self.notes.add(|| Note::Place { alias, slot: rule.slot, outcome, value });
     }
 
     /// Whether the alias is meant for such a span.
@@ -344,7 +402,7 @@ impl<'a> Reading<'a> {
 
     /// The value as its column's type; none where it says nothing.
     fn shaped(
-        &self,
+        &mut self,
         rule: &AliasRule,
         value: Scalar<'a>,
         span: &Span<'a>,
@@ -355,7 +413,19 @@ impl<'a> Reading<'a> {
             (Shape::Text, _) => {
                 let text = value.text(quality);
                 match target.fold.as_ref().and_then(|fold| fold.get(&text)) {
-                    Some(folded) => folded.as_deref().map(|text| Scalar::Text(text.into())),
+                    Some(Folded { value, at }) => {
+                        if self.notes.are_taken() && value.as_deref() != Some(&*text) {
+                            let to = || {
+                                value
+                                    .as_deref()
+                                    .map_or("says nothing".to_owned(), |value| format!("is {value}"))
+                            };
+                            self.notes.effect(*at, || {
+                                format!("{} {text:?} {}", self.rules.column_name(rule.target), to())
+                            });
+                        }
+                        value.as_deref().map(|text| Scalar::Text(text.into()))
+                    }
                     None => (!text.is_empty() && !rule.alias.folded).then_some(Scalar::Text(text)),
                 }
             }
@@ -415,6 +485,8 @@ impl<'a> Reading<'a> {
         }
         if kind.is_served() && input.unwrap_or(0) == 0 && output.unwrap_or(0) == 0 {
             quality.flag(ZERO_USAGE);
+            self.notes
+                .effect(None, || "all counts are null: a call that used no token was not counted".to_owned());
             for target in [
                 known.input_tokens,
                 known.input_uncached,
@@ -431,9 +503,13 @@ impl<'a> Reading<'a> {
         let rules = self.rules;
         let zeros: Vec<_> = rules.zeros.iter().filter(|rule| self.applies(rule, span, kind)).collect();
         let doubts: Vec<_> = rules.doubts.iter().filter(|rule| self.applies(rule, span, kind)).collect();
-        for target in zeros.into_iter().flat_map(|rule| &rule.columns) {
-            if self.cell(*target).is_none() {
-                self.set(*target, Some(Scalar::Int(0)));
+        for (rule, target) in
+            zeros.into_iter().flat_map(|rule| rule.columns.iter().map(move |target| (rule, *target)))
+        {
+            if self.cell(target).is_none() && !self.spoilt.contains(&target) {
+                self.set(target, Some(Scalar::Int(0)));
+                self.notes
+                    .effect(rule.at, || format!("{} is 0, since it is left out", rules.column_name(target)));
             }
         }
         let sent = Sent {
@@ -446,8 +522,16 @@ impl<'a> Reading<'a> {
             reasoning_apart: self.rules.reasoning_apart.contains(&self.reasoning_slot),
             total: self.count(known.total_tokens),
         };
-        let split = split(&sent, self.basis());
-        let all_output = all_output(&sent, self.basis());
+        let rule = self.basis();
+        let basis = rule.map(|rule| (rule.basis, rule.label.as_str()));
+        let (split, all_output) = (split(&sent, basis), all_output(&sent, basis));
+        if let Some(basis) = &split.basis {
+            let at = rule.filter(|rule| rule.label == **basis).map(|rule| rule.at);
+            self.notes.effect(at, || format!("input is {basis}"));
+        }
+        if all_output != output {
+            self.notes.effect(None, || "output_tokens is with reasoning, which was counted apart".to_owned());
+        }
         if split.mismatch {
             quality.flag(DIALECT_MISMATCH);
         }
@@ -462,14 +546,23 @@ impl<'a> Reading<'a> {
                 for target in rule.columns.iter().filter(|_| rule.void) {
                     self.set(*target, None);
                 }
+                self.notes.effect(rule.at, || {
+                    let names: Vec<_> =
+                        rule.columns.iter().map(|target| rules.column_name(*target)).collect();
+                    let what = if rule.void { "null, since the client gets it wrong" } else { "doubtful" };
+                    format!("{} is {what}", names.join(", "))
+                });
             }
         }
     }
 
     /// Adds the codes of marks, which are judged by what was sent.
-    fn mark(&self, span: &Span<'_>, kind: Kind, quality: &mut Quality) {
-        for rule in self.rules.marks.iter().filter(|rule| self.applies(rule, span, kind)) {
-            quality.flag(rule.code);
+    fn mark(&mut self, span: &Span<'_>, kind: Kind, quality: &mut Quality) {
+        for rule in &self.rules.marks {
+            if self.applies(rule, span, kind) {
+                quality.flag(rule.code);
+                self.notes.effect(rule.at, || format!("marked {}", rule.code));
+            }
         }
     }
 
@@ -501,14 +594,13 @@ impl<'a> Reading<'a> {
     }
 
     /// What the tables know of the input count.
-    fn basis(&self) -> Option<(crate::dialect::Basis, &'a str)> {
-        let rule = self.rules.inputs.iter().find(|rule| {
+    fn basis(&self) -> Option<&'a InputRule> {
+        self.rules.inputs.iter().find(|rule| {
             (rule.attributes.is_empty() || rule.attributes.contains(&self.input_slot))
                 && self.is_provider(&rule.providers)
                 && self.is_model(&rule.models)
                 && self.holds(rule.when)
-        })?;
-        Some((rule.basis, &rule.label))
+        })
     }
 
     fn is_provider(&self, providers: &[String]) -> bool {
@@ -542,9 +634,11 @@ impl<'a> Reading<'a> {
         };
         let found = self.locator.locate(of(known.endpoint), of(known.model), of(known.provider));
         if let Some(provider) = found.provider {
+            self.notes.effect(found.provider_at, || format!("provider is {provider}"));
             self.set(known.provider, Some(Scalar::Text(provider.into())));
         }
         if let Some(region) = found.region.filter(|_| self.cell(known.region).is_none()) {
+            self.notes.effect(found.region_at, || format!("region is {region}"));
             self.set(known.region, Some(Scalar::Text(region.into())));
         }
     }
@@ -563,6 +657,9 @@ impl<'a> Reading<'a> {
             ttft >= 0.99 * duration && self.count(known.output_tokens).is_none_or(|output| output > 1);
         if ttft <= 0.0 || ttft > duration || whole {
             quality.flag(BAD_TTFT);
+            self.notes.effect(None, || {
+                format!("ttft_ms is null: {ttft} ms is no time to a first token of this span")
+            });
             self.set(known.ttft_ms, None);
         }
     }

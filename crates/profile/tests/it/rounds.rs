@@ -1,9 +1,10 @@
 //! What a round re-makes, and what it leaves alone.
 
+use plimsoll_assembly::naming::Rules;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Outcome, RECEIVED, World, chat, eventful_run, root, simple_run};
+use crate::support::{Outcome, RECEIVED, World, chat, eventful_run, root, simple_run, span};
 
 const HOUR: i64 = 3_600_000_000;
 
@@ -94,6 +95,89 @@ async fn resend() -> Outcome {
     Ok(())
 }
 
+/// A span with one more attribute.
+fn with(mut span: Value, key: &str, value: &str) -> Value {
+    if let Some(attributes) = span["attributes"].as_array_mut() {
+        attributes.push(json!({"key": key, "value": {"stringValue": value}}));
+    }
+    span
+}
+
+/// Traces that say one run id are one run, whichever round brings them; until a trace says so it is a run
+/// of its own, which is gone afterwards.
+#[tokio::test]
+async fn one_run_of_several_traces() -> Outcome {
+    let world = World::new().await?;
+    world.receive(&simple_run(1, "close", 0, 500), RECEIVED).await?;
+    world.round().await?;
+    assert_eq!(world.query("SELECT run_id FROM runs").await?.len(), 1);
+    // The root of the first trace is sent again with its id, and a day later the second trace comes.
+    world.receive(&[with(root(1, "close", 0, 1001), "plimsoll.run_id", "order-7")], RECEIVED + HOUR).await?;
+    world.round().await?;
+    let mut second = simple_run(2, "close", 2000, 700);
+    second[1] = with(second[1].clone(), "plimsoll.run_id", "order-7");
+    world.receive(&second, RECEIVED + 24 * HOUR).await?;
+    assert_eq!(world.round().await?.runs, 1);
+    let rows = world
+        .query("SELECT run_id, cardinality(trace_ids) AS traces, model_calls, input_tokens, duration_ms, outcome FROM runs")
+        .await?;
+    assert_eq!(
+        rows,
+        [
+            json!({"run_id": "order-7", "traces": 2, "model_calls": 2, "input_tokens": 1200, "duration_ms": 3000.0,
+            "outcome": "ok"})
+        ]
+    );
+    assert_eq!(world.value("SELECT count(DISTINCT run_id) FROM attempts").await?, json!(1));
+    assert_eq!(world.value("SELECT count(*) FROM model_calls WHERE run_id = 'order-7'").await?, json!(2));
+    Ok(())
+}
+
+/// What a run is can be configured: a session's turns in one trace, and a trace that a link continues.
+#[tokio::test]
+async fn run_rules() -> Outcome {
+    let rules: Rules = toml::from_str(
+        r#"
+        [[run]]
+        id = ["session.id", "turn"]
+        match = { service = "agents", turn = "*" }
+        [[run]]
+        id = "link"
+        match = { name = "resume *" }
+        "#,
+    )?;
+    let world = World::with_rules(&rules).await?;
+    let turn = |id: u64, from: i64, turn: &str| {
+        let asked = span(1, id, 1, "turn", from, from + 500, &json!({"session.id": "s1", "turn": turn}));
+        let mut call = chat(1, id + 1, from + 10, from + 400, 100, 10);
+        call["parentSpanId"] = asked["spanId"].clone();
+        [asked, call]
+    };
+    let session = span(1, 1, 0, "session", 0, 9000, &json!({"session.id": "s1"}));
+    let mut body = vec![session];
+    body.extend(turn(2, 100, "1"));
+    body.extend(turn(4, 5000, "2"));
+    body.extend(simple_run(2, "order", 0, 500));
+    let mut resumed = span(3, 1, 0, "resume order", 4000, 5000, &json!({}));
+    resumed["links"] = json!([{"traceId": format!("{:032x}", 2), "spanId": format!("{:016x}", 2001)}]);
+    body.extend([resumed, chat(3, 2, 4100, 4900, 300, 10)]);
+    world.receive(&body, RECEIVED).await?;
+    world.round().await?;
+    let rows =
+        world.query("SELECT run_id, model_calls, input_tokens, outcome FROM runs ORDER BY run_id").await?;
+    let run = |id: &str, calls: i64, input: i64| json!({"run_id": id, "model_calls": calls, "input_tokens": input, "outcome": "ok"});
+    assert_eq!(
+        rows,
+        [
+            run(&format!("{:032x}", 1), 0, 0),
+            run(&format!("{:032x}", 2), 2, 800),
+            run("s1/1", 1, 100),
+            run("s1/2", 1, 100),
+        ]
+    );
+    Ok(())
+}
+
 /// A month is replaced as a whole when a run of it is re-made, and its first day with it.
 #[tokio::test]
 async fn months_in_a_zone() -> Outcome {
@@ -158,6 +242,9 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let spans: Vec<Value> = (0..8_i64)
             .flat_map(|at| eventful_run(at as u64 + 1, ["close", "chat"][at as usize % 2], at * 7_000_000, 100 * at))
+            .enumerate()
+            // The last two traces are one run, as single spans of theirs say.
+            .map(|(at, span)| if [44, 50].contains(&at) { with(span, "plimsoll.run_id", "order-7") } else { span })
             .collect();
         let done: Outcome = runtime.block_on(async {
             assert_eq!(spans.len(), dealt.len());
