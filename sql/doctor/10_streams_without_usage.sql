@@ -1,6 +1,6 @@
 -- Streams that end without token counts: most APIs send them only when asked to.
 -- counts: calls
--- costs: 10
+-- costs: 20
 -- says: {share} of {whose} calls stream without usage
 -- mend: Ask for the counts: stream_options={"include_usage": true} in the OpenAI SDK,
 --   stream_usage=True in LangChain, includeUsage in clients for compatible hosts.

@@ -1,6 +1,6 @@
 -- Input counts with a cache, of a client that no rule knows.
 -- counts: calls
--- costs: 4
+-- costs: 8
 -- says: {share} of {whose} calls have an input count of which nothing says whether it holds cached
 --   tokens
 -- mend: Say it in a dialect file: [[input]] with basis = "inclusive" or "exclusive", a rule's name and

@@ -1,6 +1,6 @@
 -- Input without its cached part: cost and cache-aware limits cannot be told from it.
 -- counts: calls
--- costs: 3
+-- costs: 4
 -- says: {share} of {whose} calls do not tell how much of their input came from the provider's cache
 -- mend: Set OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental where the instrumentation knows
 --   it, or upgrade it.

@@ -1,7 +1,7 @@
 -- Calls whose provider and model are told but whose pool is not known: a deployment's own name, or a
 -- model that the catalog lacks.
 -- counts: calls
--- costs: 10
+-- costs: 20
 -- says: {share} of {whose} calls draw on no known pool: {provider} calls them {model}
 -- mend: Name the pool in plimsoll.toml:\n[[deployment]]\nmatch = { provider = "{provider}", model =
 --   "{model}" }\npool = "{provider}/PRODUCT/SCOPE/MODEL"

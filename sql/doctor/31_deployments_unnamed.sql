@@ -1,7 +1,7 @@
 -- Deployments on Azure under names of their own, so that their pool carries that name and no model's
 -- rules apply.
 -- counts: calls
--- costs: 4
+-- costs: 8
 -- says: {share} of {whose} calls go to the deployment {model}, which answers as {response_model}
 -- mend: Say which pool it draws on, in plimsoll.toml:\n[[deployment]]\nmatch = { provider =
 --   "{provider}", model = "{model}" }\npool = "{provider}/PRODUCT/SCOPE/MODEL"

@@ -1,6 +1,6 @@
 -- Calls of which nothing tells the model.
 -- counts: calls
--- costs: 8
+-- costs: 16
 -- says: {share} of {whose} calls do not tell their model
 -- mend: Let the instrumentation set gen_ai.request.model; failed calls often lack it, so look at those
 --   first.

@@ -1,6 +1,6 @@
 -- Runs under a fallback name: the service, or the service and the root span's name.
 -- counts: runs
--- costs: 6
+-- costs: 12
 -- says: {share} of {whose} runs belong to no named workflow; they stand under {workflow}
 -- mend: Set gen_ai.workflow.name (or plimsoll.workflow) on the root span, or name them in
 --   plimsoll.toml:\n[[workflow]]\nname = "NAME"\nmatch = { service = "{service}" }

@@ -1,6 +1,6 @@
 -- Resends that were only counted.
 -- counts: runs
--- costs: 2
+-- costs: 4
 -- says: {share} of {whose} runs resent requests without telling what was answered
 -- mend: Instrument the HTTP client too: whether it was a 429 or a broken connection decides if a limit
 --   was met.

@@ -1,6 +1,6 @@
 -- Spans whose parent was never received.
 -- counts: runs
--- costs: 3
+-- costs: 6
 -- says: {share} of {whose} runs have spans whose parent was not received
 -- mend: Look for a service or a worker in between that does not export, or for context that is lost
 --   between threads or queues.

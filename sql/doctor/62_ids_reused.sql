@@ -1,6 +1,6 @@
 -- Different spans under one id.
 -- counts: runs
--- costs: 6
+-- costs: 12
 -- says: {share} of {whose} runs have different spans under one id
 -- mend: Two id generators share a seed, or a workflow engine replays spans with their old ids: seed
 --   per process, and export once.

@@ -1,6 +1,6 @@
 -- Spans that end before they start.
 -- counts: spans
--- costs: 3
+-- costs: 6
 -- says: {share} of {whose} spans end before they start
 -- mend: Let the SDK take both times from one monotonic clock, and keep hosts in step by NTP. The
 --   durations are null.

@@ -1,6 +1,6 @@
 -- Spans that start after they were received: the sender's clock is ahead.
 -- counts: spans
--- costs: 3
+-- costs: 6
 -- says: {share} of {whose} spans start after they were received, by up to {minutes} minutes
 -- mend: Set the sender's clock by NTP: bursts land in the wrong minute otherwise, and month-ends in
 --   the wrong month.
