@@ -95,12 +95,9 @@ pub async fn advise(
         match words {
             Words::Keeps(table) => reader.register_rows(&table, batch)?,
             Words::Says(words) => {
-                for row in objects(&batch)? {
-                    let found = words.advice(&name, &row)?;
-                    advice.extend(
-                        found.filter(|found| service.is_none() || found.service.as_deref() == service),
-                    );
-                }
+                let mut found = words.advice(&name, objects(&batch)?)?;
+                found.retain(|found| service.is_none() || found.service.as_deref() == service);
+                advice.append(&mut found);
             }
         }
     }
