@@ -210,14 +210,19 @@ impl<'a> Linker<'_, '_, 'a> {
         None
     }
 
-    /// Of a call whose parent never came, the next call that may be its retry, wherever it stands: some
-    /// frameworks lose the span of an agent that failed (LlamaIndex, smolagents).
+    /// Of a call at the end of a branch whose parent never came, the next call that may be its retry,
+    /// wherever it stands: some frameworks lose the span of an agent that failed (LlamaIndex, smolagents).
     fn from_lost_parent(&self, failed: usize) -> Option<usize> {
-        let node = self.calls.list[failed].node;
-        let lost = self.forest.parents[node] as usize == self.forest.len();
-        parent_id(self.forest.nodes[node]).filter(|_| lost)?;
-        let later = failed + 1..self.calls.list.len().min(failed + 1 + NEIGHBOURS);
-        later.into_iter().find(|&retry| self.retries(failed, retry))
+        let mut top = self.calls.list[failed].node;
+        while (self.forest.parents[top] as usize) < self.forest.len() {
+            if self.edges.last[top] != failed as u32 {
+                return None;
+            }
+            top = self.forest.parents[top] as usize;
+        }
+        parent_id(self.forest.nodes[top])?;
+        let mut later = failed + 1..self.calls.list.len().min(failed + 1 + NEIGHBOURS);
+        later.find(|&retry| self.retries(failed, retry))
     }
 
     /// The node's siblings that start at or after an instant.

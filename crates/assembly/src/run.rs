@@ -46,7 +46,7 @@ impl<'a> Parts<'_, '_, 'a> {
         let tier = self.told(root, |span| span.tier);
 
         let run_start_time = micros(extent.window.0);
-        let shown = ShownScopes::new(self.calls);
+        let shown = ShownScopes::new(self.forest, self.kinds);
         let mut model_calls = Vec::with_capacity(self.operations.len());
         let mut attempts = Vec::with_capacity(self.calls.list.len());
         let mut step_index = 0;

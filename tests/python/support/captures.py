@@ -102,14 +102,22 @@ class Capture:
         as an application would have them say it, and `[[run]]` of plimsoll.toml reads it."""
         sent = body.read_bytes()
         runs = {trace: str(run.truth["run"]) for run in self.runs for trace in run.truth["trace_ids"]}
-        if len(runs) == len(self.runs) or signal(body) != "traces" or body.suffix != ".pb":
+        if len(runs) == len(self.runs) or signal(body) != "traces":
             return sent
+        if body.suffix == ".json":
+            request = json.loads(sent)
+            scopes = (scope for resource in request["resourceSpans"] for scope in resource["scopeSpans"])
+            for span in (span for scope in scopes for span in scope["spans"]):
+                if run := runs.get(span["traceId"]):
+                    said = {"key": RUN_ATTRIBUTE, "value": {"stringValue": f"{self.name}/{run}"}}
+                    span.setdefault("attributes", []).append(said)
+            return json.dumps(request).encode()
         request = ExportTraceServiceRequest.FromString(sent)
         for resource in request.resource_spans:
             for scope in resource.scope_spans:
                 for span in scope.spans:
-                    run = span.attributes.add(key=RUN_ATTRIBUTE)
-                    run.value.string_value = f"{self.name}/{runs[span.trace_id.hex()]}"
+                    if run := runs.get(span.trace_id.hex()):
+                        span.attributes.add(key=RUN_ATTRIBUTE).value.string_value = f"{self.name}/{run}"
         return request.SerializeToString()
 
     @property
