@@ -458,8 +458,8 @@ fn codex_spans() {
     let turn = named(
         "session_task.turn",
         vec![
-            attribute("thread.id", "c-1"),
-            attribute("turn.id", "t-1"),
+            attribute("thread.id", 4),
+            attribute("conversation.id", "c-1"),
             attribute("model", "gpt-5"),
             attribute("codex.turn.token_usage.input_tokens", 17_109),
             attribute("codex.turn.token_usage.output_tokens", 663),
