@@ -41,6 +41,7 @@ FROM (
     FROM spans s
     JOIN touched_traces t ON t.trace_id = s.trace_id
     WHERE s.received_day >= $spans_from_day
+      AND s.start_time >= $spans_from_time AND s.start_time <= $spans_to_time
   )
   GROUP BY group_id
 )

@@ -17,33 +17,13 @@ WITH intervals AS (
   UNION ALL
   SELECT 'stream', pool, start_time, plus_ms(start_time, duration_ms) FROM model_calls
   WHERE start_day >= $lookback_day AND start_time < $to_time AND streaming
-), clipped AS (
-  SELECT boundary, name, greatest(started, $from_time) AS started, least(ended, $to_time) AS ended
+), swept AS (
+  SELECT boundary, name, in_flight(greatest(started, $from_time), least(ended, $to_time)) AS minutes
   FROM intervals
-  WHERE ended > $from_time AND ended > started
-), steps AS (
-  SELECT boundary, name, at, sum(step) AS step
-  FROM (
-    SELECT boundary, name, started AS at, 1 AS step FROM clipped
-    UNION ALL
-    SELECT boundary, name, ended, -1 FROM clipped
-  )
-  GROUP BY boundary, name, at
-), levels AS (
-  SELECT boundary, name, at,
-    sum(step) OVER (PARTITION BY boundary, name ORDER BY at) AS level,
-    lead(at) OVER (PARTITION BY boundary, name ORDER BY at) AS until
-  FROM steps
-), minutes AS (
-  SELECT boundary, name, level, CAST(at AS BIGINT) AS at_us, CAST(until AS BIGINT) AS until_us,
-    unnest(generate_series(CAST(at AS BIGINT) / 60000000, (CAST(until AS BIGINT) - 1) / 60000000)) AS minute
-  FROM levels
-  WHERE level > 0
+  WHERE ended > $from_time
+  GROUP BY boundary, name
 )
-SELECT boundary, name, utc_second(minute * 60) AS bucket, max(level) AS max,
-  CAST(sum(level * (least(until_us, minute * 60000000 + 60000000) - greatest(at_us, minute * 60000000))) AS DOUBLE)
-    / 60000000 AS mean,
-  CAST(utc_second(minute * 60) AS DATE) AS start_day
-FROM minutes
-WHERE CAST(utc_second(minute * 60) AS DATE) IN (SELECT start_day FROM touched_days)
-GROUP BY boundary, name, minute
+SELECT boundary, name, m['bucket'] AS bucket, m['max'] AS max, m['mean'] AS mean,
+  CAST(m['bucket'] AS DATE) AS start_day
+FROM (SELECT boundary, name, unnest(minutes) AS m FROM swept)
+WHERE CAST(m['bucket'] AS DATE) IN (SELECT start_day FROM touched_days)

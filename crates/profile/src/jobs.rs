@@ -1,15 +1,17 @@
 //! A job: the header of a file in `sql/jobs`, and its one SELECT.
 //!
-//! The header is comment lines: prose first, then `makes`, and either `keeps: for the round` or
-//! `key`, `partition` and `replaces`. What a job may replace is what a round calls touched.
+//! The header is comment lines: prose first, then `makes`, and either `keeps` or `key`, `partition` and
+//! `replaces`. What a job may replace is what a round calls touched.
 
 use crate::{error::ProfileError, sql_files::SqlFiles};
 
 /// What a job's rows take the place of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replaces {
-    /// Nothing: the rows are kept for the round only.
+    /// Nothing: the rows are kept for the jobs that unfold them into rows of touched runs.
     ForTheRound,
+    /// Nothing: later jobs read it as a view, so that what they share is said once.
+    View,
     /// The rows of the runs that new spans touched.
     TouchedRuns,
     /// The days on which those runs did anything, and the days of receipt.
@@ -42,6 +44,13 @@ impl Job {
         files.folder("jobs").map(|(file, text)| Self::parse(file, text)).collect()
     }
 
+    /// Whether its text names a relation, comments left aside.
+    pub(crate) fn names(&self, relation: &str) -> bool {
+        let code = self.sql.lines().filter_map(|line| line.split("--").next());
+        code.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'))
+            .any(|word| word == relation)
+    }
+
     fn parse(file: &str, text: &str) -> Result<Self, ProfileError> {
         let wrong = |problem: String| ProfileError::Header { file: format!("jobs/{file}"), problem };
         let header = |name: &str| {
@@ -56,13 +65,14 @@ impl Job {
         };
         let replaces = match (header("keeps"), header("replaces")) {
             (Some("for the round"), None) => Replaces::ForTheRound,
+            (Some("as a view"), None) => Replaces::View,
             (None, Some("touched runs")) => Replaces::TouchedRuns,
             (None, Some("touched days")) => Replaces::TouchedDays,
             (None, Some("touched windows")) => Replaces::TouchedWindows,
             _ => {
                 return Err(wrong(
-                    "say `-- keeps: for the round`, or `-- replaces: touched runs`, `touched days` or \
-                     `touched windows`"
+                    "say `-- keeps: for the round` or `as a view`, or `-- replaces: touched runs`, \
+                     `touched days` or `touched windows`"
                         .into(),
                 ));
             }
@@ -88,7 +98,7 @@ mod tests {
         let jobs = Job::all(&SqlFiles::embedded())?;
         assert_eq!(jobs.first().map(|j| j.replaces), Some(Replaces::ForTheRound));
         for job in &jobs[1..] {
-            assert!(!job.key.is_empty(), "{} names no key", job.file);
+            assert!(job.replaces == Replaces::View || !job.key.is_empty(), "{} names no key", job.file);
         }
         Ok(())
     }

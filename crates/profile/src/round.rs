@@ -6,23 +6,28 @@
 //! again: what it had replaced is replaced once more. Readers see its work when the row of
 //! `snapshots` is there, all tables at once.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use futures::future::try_join_all;
+use datafusion::prelude::DataFrame;
+use futures::{StreamExt, TryStreamExt, future::try_join_all, stream};
 use jiff::Timestamp;
 use plimsoll_lake::{Lake, Snapshot, Table};
 
 use crate::{
     error::ProfileError,
     jobs::{Job, Replaces},
+    runs::ByRun,
     session::{Reader, SessionFactory},
+    slices::Slice,
     snapshot::{self, SnapshotRow, latest_snapshot},
     touched::Touched,
-    write::{Assembled, Writer},
+    write::{Made, Writer, Written, write},
 };
 
 /// Tables that hold what was received; all others are made by jobs.
 const RECEIVED: [&str; 2] = ["spans", "quarantine"];
+/// Jobs that run at once where none reads what another makes: while one writes, another computes.
+const JOBS_AT_ONCE: usize = 2;
 /// Tables that no job makes and no round pins.
 pub(crate) const UNPINNED: [&str; 2] = ["plans", "snapshots"];
 
@@ -86,24 +91,31 @@ pub async fn run_round(
             rows: BTreeMap::new(),
         });
     };
-    let mut versions = round.versions.clone();
-    let mut rows = BTreeMap::new();
-    let jobs = Job::all(&factory.sql)?;
-    let mut assembled = Vec::new();
-    for (at, job) in jobs.iter().enumerate() {
-        progress(&format!("{} ({} of {})", job.makes, at + 1, jobs.len()));
-        let frame = round.reader.plan_with(&job.file, &job.sql, touched.parameters()).await?;
-        if job.replaces == Replaces::ForTheRound {
-            assembled.push(Assembled::keep(&round.reader, job, frame).await?);
-            continue;
-        }
-        let table = lake.table(&job.makes).await?;
-        let writer = Writer { reader: &round.reader, touched: &touched, job, table: &table };
-        let written = writer.replace(frame, rebuilt.is_some()).await?;
-        round.reader.register_files(&job.makes, &table, written.snapshot.files().to_vec())?;
-        versions.insert(job.makes.clone(), written.snapshot.version());
-        rows.insert(job.makes.clone(), written.rows);
+    let mut jobs = Job::all(&factory.sql)?;
+    let by_run = Arc::new(ByRun::out_of(&mut jobs));
+    let mut work = Work {
+        lake,
+        reader: &round.reader,
+        touched: &touched,
+        all: rebuilt.is_some(),
+        done: BTreeMap::new(),
+    };
+    progress("making runs");
+    let slices = Slice::deal(
+        &round.reader,
+        round.stored_spans(),
+        factory.limits.spans_at_once(),
+        touched.parameters(),
+    )
+    .await?;
+    work.make_runs(&by_run, slices).await?;
+    for wave in waves(&jobs) {
+        progress(&wave.iter().map(|job| job.makes.as_str()).collect::<Vec<_>>().join(", "));
+        work.run(&jobs, wave).await?;
     }
+    let mut versions = round.versions.clone();
+    versions.extend(work.done.iter().map(|(table, written)| (table.clone(), written.snapshot.version())));
+    let rows = work.done.iter().map(|(table, written)| (table.clone(), written.rows)).collect();
     let row = SnapshotRow {
         lake_version: last.as_ref().map_or(1, |row| row.lake_version + 1),
         finished_at: Timestamp::now(),
@@ -116,6 +128,106 @@ pub async fn run_round(
     };
     snapshot::append(lake, &row).await?;
     Ok(RoundReport { lake_version: row.lake_version, changed: true, rebuilt, runs: touched.runs(), rows })
+}
+
+/// Jobs in order, in parts of which none reads what another of the same part makes: those may run at once.
+fn waves(mut jobs: &[Job]) -> Vec<&[Job]> {
+    let mut waves = Vec::new();
+    while !jobs.is_empty() {
+        let reads = |at: &usize| {
+            let made = jobs[..*at].iter().filter(|job| job.replaces != Replaces::View);
+            made.into_iter().any(|job| jobs[*at].names(&job.makes))
+        };
+        let (wave, later) = jobs.split_at((1..jobs.len()).find(reads).unwrap_or(jobs.len()));
+        waves.push(wave);
+        jobs = later;
+    }
+    waves
+}
+
+/// The jobs that make tables.
+fn with_tables(jobs: &[Job]) -> Vec<&Job> {
+    jobs.iter().filter(|job| job.replaces != Replaces::View).collect()
+}
+
+/// Jobs at work.
+struct Work<'a> {
+    lake: &'a Lake,
+    reader: &'a Reader,
+    touched: &'a Touched,
+    /// Whether everything is replaced.
+    all: bool,
+    /// What was done, by table.
+    done: BTreeMap<String, Written>,
+}
+
+impl Work<'_> {
+    /// Makes runs and what belongs to them.
+    async fn make_runs(&mut self, by_run: &Arc<ByRun>, slices: Vec<Slice>) -> Result<(), ProfileError> {
+        let bases = self.bases(by_run.unfolded()).await?;
+        let made = by_run.make(self.lake, self.reader, slices, self.touched.parameters()).await?;
+        for ((job, base), made) in by_run.unfolded().iter().zip(bases).zip(made) {
+            self.replace(job, base, made).await?;
+        }
+        Ok(())
+    }
+
+    /// Runs a wave of `jobs`.
+    async fn run(&mut self, jobs: &[Job], wave: &[Job]) -> Result<(), ProfileError> {
+        let tables = with_tables(wave);
+        let bases = self.bases(wave).await?;
+        let frames = self.plans(jobs, wave).await?;
+        let mut writes = Vec::with_capacity(tables.len());
+        for ((job, (table, _)), frames) in tables.iter().zip(&bases).zip(frames) {
+            writes.push(write(job, table, frames));
+        }
+        let made: Vec<Made> = stream::iter(writes).buffered(JOBS_AT_ONCE).try_collect().await?;
+        for ((job, base), made) in tables.into_iter().zip(bases).zip(made) {
+            self.replace(job, base, made).await?;
+        }
+        Ok(())
+    }
+
+    /// The plans of a wave's tables, each in as many parts as it is made in.
+    async fn plans(&self, jobs: &[Job], wave: &[Job]) -> Result<Vec<Vec<DataFrame>>, ProfileError> {
+        let tables = with_tables(wave);
+        let views: Vec<&Job> = jobs.iter().filter(|job| job.replaces == Replaces::View).collect();
+        let mut plans = vec![Vec::new(); tables.len()];
+        for (windows, parameters) in self.touched.months()? {
+            self.reader.register_rows("touched_windows", windows)?;
+            for view in &views {
+                let statement = self.reader.plan_with(&view.file, &view.sql, &parameters).await?;
+                self.reader.register_view(&view.makes, statement)?;
+            }
+            for (job, parts) in tables.iter().zip(&mut plans) {
+                if parts.is_empty() || job.replaces == Replaces::TouchedWindows {
+                    parts.push(self.reader.plan_with(&job.file, &job.sql, &parameters).await?);
+                }
+            }
+        }
+        Ok(plans)
+    }
+
+    /// The jobs' tables as they are before anything is written.
+    async fn bases(&self, jobs: &[Job]) -> Result<Vec<(Table, Snapshot)>, ProfileError> {
+        let mut bases = Vec::with_capacity(jobs.len());
+        for job in with_tables(jobs) {
+            let table = self.lake.table(&job.makes).await?;
+            let snapshot = table.snapshot().await?;
+            bases.push((table, snapshot));
+        }
+        Ok(bases)
+    }
+
+    /// Commits what a job made, and shows it to later jobs.
+    async fn replace(&mut self, job: &Job, base: (Table, Snapshot), made: Made) -> Result<(), ProfileError> {
+        let (table, base) = base;
+        let writer = Writer { reader: self.reader, touched: self.touched, job, table: &table };
+        let written = writer.replace(&base, made, self.all).await?;
+        self.reader.register_files(&job.makes, &table, written.snapshot.files().to_vec())?;
+        self.done.insert(job.makes.clone(), written);
+        Ok(())
+    }
 }
 
 /// The session of a round: every table as it is now.
@@ -145,6 +257,12 @@ impl Round {
             }
         }
         Ok(Self { reader, received, versions })
+    }
+
+    /// Spans in the lake.
+    fn stored_spans(&self) -> u64 {
+        let files = self.received.get("spans").map(|(_, snapshot)| snapshot.files());
+        files.into_iter().flatten().map(|file| file.rows).sum()
     }
 
     async fn data_until(&self) -> Result<Option<Timestamp>, ProfileError> {

@@ -45,6 +45,16 @@ pub struct Limits {
     pub threads: usize,
 }
 
+/// What a span takes while its run is made: its columns, its run's rows, and what is being written.
+const BYTES_A_SPAN: usize = 12 << 10;
+
+impl Limits {
+    /// Spans whose runs are made at once.
+    pub(crate) fn spans_at_once(&self) -> u64 {
+        (self.memory_bytes / BYTES_A_SPAN) as u64
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self { memory_bytes: 2 << 30, threads: 0 }
@@ -56,7 +66,7 @@ impl Default for Limits {
 pub struct SessionFactory {
     pub(crate) policy: Arc<Policy>,
     pub(crate) sql: Arc<SqlFiles>,
-    limits: Limits,
+    pub(crate) limits: Limits,
 }
 
 impl SessionFactory {
@@ -198,6 +208,24 @@ impl Reader {
         Ok(())
     }
 
+    /// Takes a table out of the session; plans made with it keep it.
+    pub(crate) fn forget(&self, name: &str) -> Result<(), ProfileError> {
+        for reference in [TableReference::bare(name), TableReference::partial(STORED, name)] {
+            self.ctx.deregister_table(reference)?;
+        }
+        Ok(())
+    }
+
+    /// The same tables, in a session whose queries are not dealt out among threads.
+    pub(crate) fn on_one_thread(&self) -> Self {
+        let state = self.ctx.state();
+        // The catalog is shared; a new default one would take its place, without a table in it.
+        let config =
+            state.config().clone().with_target_partitions(1).with_create_default_catalog_and_schema(false);
+        let state = SessionStateBuilder::new_from_existing(state).with_config(config).build();
+        Self { ctx: SessionContext::new_with_state(state), pinned: self.pinned.clone() }
+    }
+
     /// Puts some files of a lake table into the session.
     pub(crate) fn register_files(
         &self,
@@ -217,8 +245,13 @@ impl Reader {
     async fn view(&self, file: &str, sql: &str) -> Result<(), ProfileError> {
         let name = file.trim_end_matches(".sql");
         let view = self.plan(sql).await.map_err(|error| in_file(&format!("views/{file}"), error))?;
+        self.register_view(name, view)
+    }
+
+    /// Puts a planned statement into the session, to be read under a name.
+    pub(crate) fn register_view(&self, name: &str, statement: DataFrame) -> Result<(), ProfileError> {
         self.ctx.deregister_table(name)?;
-        self.ctx.register_table(name, view.into_view())?;
+        self.ctx.register_table(name, statement.into_view())?;
         Ok(())
     }
 

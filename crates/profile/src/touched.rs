@@ -36,15 +36,18 @@ pub(crate) struct Touched {
     watermark: Option<Timestamp>,
     /// Days (UTC) on which the touched runs did anything, and days of receipt.
     days: BTreeSet<i32>,
-    /// Local dates on which a touched window starts.
-    window_days: BTreeSet<i32>,
+    windows: Windows,
+    zone: TimeZone,
     /// Days (UTC) on which touched runs of the last round started.
     stale_days: BTreeSet<i32>,
-    parameters: BTreeMap<&'static str, ScalarValue>,
+    parameters: Parameters,
 }
 
+/// Values for the `$name` parameters of jobs.
+pub(crate) type Parameters = BTreeMap<&'static str, ScalarValue>;
+
 impl Touched {
-    /// Finds it, and registers `touched_runs`, `touched_days` and `touched_windows` with the session;
+    /// Finds it, and registers `touched_traces`, `touched_runs` and `touched_days` with the session;
     /// none where nothing is new. Without `since`, everything is new.
     pub(crate) async fn find(
         reader: &Reader,
@@ -100,17 +103,15 @@ impl Touched {
         let spans_from = days(&known, 1).into_iter().chain(received_days.iter().copied()).min().unwrap_or(0);
         let acted = reader
             .query(&format!(
-                "SELECT DISTINCT CAST(start_time AS DATE) FROM spans
-                 WHERE received_day >= {} AND trace_id IN (SELECT trace_id FROM touched_traces)
-                 UNION
-                 SELECT DISTINCT CAST(plus_ms(start_time, duration_ms) AS DATE) FROM spans
-                 WHERE received_day >= {} AND trace_id IN (SELECT trace_id FROM touched_traces)
-                   AND duration_ms IS NOT NULL",
-                literal(spans_from),
+                "SELECT DISTINCT CAST(start_time AS DATE) AS started,
+                   CAST(plus_ms(start_time, duration_ms) AS DATE) AS ended
+                 FROM spans
+                 WHERE received_day >= {} AND trace_id IN (SELECT trace_id FROM touched_traces)",
                 literal(spans_from),
             ))
             .await?;
         let mut all_days = days(&acted, 0);
+        all_days.extend(days(&acted, 1));
         all_days.extend(received_days);
 
         let zone = &factory.policy.time_zone;
@@ -118,21 +119,20 @@ impl Touched {
         let mut touched = Self {
             runs: together.groups(),
             watermark,
-            window_days: windows.days(),
+            windows,
+            zone: zone.clone(),
             days: all_days,
             stale_days,
             parameters: BTreeMap::new(),
         };
-        touched.set_parameters(spans_from, &windows, acceptance);
+        touched.set_parameters(spans_from, acceptance);
         reader.register_rows("touched_days", day_rows(&touched.days)?)?;
-        reader.register_rows("touched_windows", windows.rows()?)?;
         Ok(Some(touched))
     }
 
-    fn set_parameters(&mut self, spans_from: i32, windows: &Windows, acceptance: SignedDuration) {
+    fn set_parameters(&mut self, spans_from: i32, acceptance: SignedDuration) {
         let first = self.days.first().copied().unwrap_or(0);
         let last = self.days.last().copied().unwrap_or(0);
-        let (from, to) = windows.span_of_days();
         let day = |days: i32| ScalarValue::Date32(Some(days));
         let at = |micros: i64| ScalarValue::TimestampMicrosecond(Some(micros), Some("UTC".into()));
         let nanos = i64::try_from(acceptance.as_nanos()).unwrap_or(i64::MAX);
@@ -141,8 +141,6 @@ impl Touched {
             ("lookback_day", day(first - LOOKBACK_DAYS)),
             ("from_time", at(i64::from(first) * DAY_MICROS)),
             ("to_time", at((i64::from(last) + 1) * DAY_MICROS)),
-            ("windows_from_day", day(from)),
-            ("windows_to_day", day(to)),
             ("watermark", at(self.watermark.unwrap_or(Timestamp::MIN).as_microsecond())),
             ("acceptance_window", ScalarValue::new_interval_mdn(0, 0, nanos)),
         ]);
@@ -158,9 +156,22 @@ impl Touched {
         self.watermark
     }
 
-    /// Values for the `$name` parameters of jobs.
-    pub(crate) fn parameters(&self) -> &BTreeMap<&'static str, ScalarValue> {
+    /// Values for the `$name` parameters of jobs, save those of a month's windows.
+    pub(crate) fn parameters(&self) -> &Parameters {
         &self.parameters
+    }
+
+    /// The touched windows month by month, so that what profiles hold in memory is bounded: the rows of
+    /// `touched_windows`, and the parameters with the days on which a run of these windows can have started.
+    pub(crate) fn months(&self) -> Result<Vec<(RecordBatch, Parameters)>, ProfileError> {
+        let month = |windows: &Windows| {
+            let (from, to) = windows.span_of_days();
+            let mut parameters = self.parameters.clone();
+            parameters.insert("windows_from_day", ScalarValue::Date32(Some(from)));
+            parameters.insert("windows_to_day", ScalarValue::Date32(Some(to)));
+            Ok((windows.rows()?, parameters))
+        };
+        self.windows.by_month(&self.zone).iter().map(month).collect()
     }
 
     /// Whether a file may hold rows of the last round for touched runs.
@@ -175,7 +186,7 @@ impl Touched {
 
     /// Whether a file is of a day on which a touched window starts.
     pub(crate) fn is_of_touched_window(&self, file: &DataFile) -> bool {
-        start_day(file).is_none_or(|day| self.window_days.contains(&day))
+        start_day(file).is_none_or(|day| self.windows.holds_day(day))
     }
 }
 
@@ -194,6 +205,7 @@ fn partition(file: &DataFile, column: &str) -> Option<i32> {
 }
 
 /// Local days and months, each with its start, end and the local date of its start.
+#[derive(Debug)]
 struct Windows(BTreeMap<(&'static str, i64), (i64, i32)>);
 
 impl Windows {
@@ -229,8 +241,19 @@ impl Windows {
         }
     }
 
-    fn days(&self) -> BTreeSet<i32> {
-        self.0.values().map(|(_, day)| *day).collect()
+    /// Whether one of them starts on this local date.
+    fn holds_day(&self, day: i32) -> bool {
+        self.0.values().any(|(_, start)| *start == day)
+    }
+
+    /// The windows of each month; one part without windows where there are none.
+    fn by_month(&self, zone: &TimeZone) -> Vec<Self> {
+        let mut months: BTreeMap<i64, Self> = BTreeMap::new();
+        for (&(grain, from), &window) in &self.0 {
+            let month = local_window(zone, "month", from).map_or(from, |(start, _)| start);
+            months.entry(month).or_insert_with(|| Self(BTreeMap::new())).0.insert((grain, from), window);
+        }
+        if months.is_empty() { vec![Self(BTreeMap::new())] } else { months.into_values().collect() }
     }
 
     /// First and last UTC day on which a run of these windows can have started.

@@ -1,13 +1,18 @@
-//! The SQL functions that Plimsoll brings: exact percentiles, assembly of runs, names by match
-//! rules, metering by the catalog, and time in the business time zone.
+//! The SQL functions that Plimsoll brings: exact percentiles and profiles, what is in flight, assembly of
+//! runs, names by match rules, metering by the catalog, and time in the business time zone.
 
 mod assemble;
 mod assembled;
+mod in_flight;
 mod meter;
 mod naming;
+mod one_group;
 mod percentiles;
+mod profile;
 mod register;
 mod run_key;
+mod sample;
+mod samples;
 mod span_view;
 mod time;
 

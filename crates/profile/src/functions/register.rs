@@ -1,6 +1,6 @@
 //! Registration of every function with a session.
 
-use super::{assemble, meter, naming, percentiles, run_key, time};
+use super::{assemble, in_flight, meter, naming, percentiles, profile, run_key, time};
 use std::sync::Arc;
 
 use datafusion::prelude::SessionContext;
@@ -10,6 +10,8 @@ use crate::policy::Policy;
 /// Registers every function with a session; what they decide by is in `policy`.
 pub(crate) fn register(ctx: &SessionContext, policy: &Arc<Policy>) {
     ctx.register_udaf(percentiles::udaf());
+    ctx.register_udaf(profile::udaf());
+    ctx.register_udaf(in_flight::udaf());
     ctx.register_udaf(assemble::udaf());
     ctx.register_udf(meter::udf(policy));
     ctx.register_udf(naming::udf(policy));

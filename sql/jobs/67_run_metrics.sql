@@ -1,0 +1,38 @@
+-- Metrics of runs: the unit, and the runs that a value is known of where nothing is missing.
+-- makes: run_metrics
+-- keeps: as a view
+SELECT * FROM (VALUES
+  ('duration_ms', 'ms', 'ok'),
+  ('failed.duration_ms', 'ms', 'failed'),
+  ('ttft_ms', 'ms', 'ok'),
+  ('model_ms', 'ms', 'ok'),
+  ('tool_ms', 'ms', 'ok'),
+  ('own_ms', 'ms', 'ok'),
+  ('queue_wait_ms', 'ms', 'ok'),
+  ('model_calls', 'calls', 'all'),
+  ('model_attempts', 'attempts', 'all'),
+  ('throttled_attempts', 'attempts', 'all'),
+  ('retries', 'attempts', 'all'),
+  ('tool_calls', 'calls', 'all'),
+  ('max_parallel_model_calls', 'calls', 'all'),
+  ('max_parallel_tools', 'calls', 'all'),
+  ('input_tokens', 'tokens', 'all'),
+  ('input_uncached', 'tokens', 'all'),
+  ('cache_read', 'tokens', 'all'),
+  ('cache_write', 'tokens', 'all'),
+  ('output_tokens', 'tokens', 'all'),
+  ('reasoning_tokens', 'tokens', 'all'),
+  ('embedding_calls', 'calls', 'all'),
+  ('embedding_tokens', 'tokens', 'all'),
+  ('retrieved_tokens', 'tokens', 'all'),
+  ('expansion', 'calls', 'all'),
+  ('cost_usd', 'USD', 'all'),
+  ('draw.admission.requests', 'requests', 'all'),
+  ('draw.admission.input_tokens', 'tokens', 'all'),
+  ('draw.admission.output_tokens', 'tokens', 'all'),
+  ('draw.admission.tokens', 'tokens', 'all'),
+  ('draw.settlement.requests', 'requests', 'all'),
+  ('draw.settlement.input_tokens', 'tokens', 'all'),
+  ('draw.settlement.output_tokens', 'tokens', 'all'),
+  ('draw.settlement.tokens', 'tokens', 'all')
+) AS m (metric, unit, runs)
