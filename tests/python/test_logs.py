@@ -271,7 +271,8 @@ def test_events_of_spans(plimsoll):
         provider.shutdown()
     plimsoll.run("profile")
     run = plimsoll.one("SELECT * FROM runs")
-    expected = {"model_calls": 2, "model_attempts": 3, "throttled_attempts": 1, "input_tokens": 1800, "output_tokens": 60}
+    expected = {"model_calls": 2, "model_attempts": 3, "throttled_attempts": 1}
+    expected |= {"input_tokens": 1800, "output_tokens": 60}
     assert {name: run[name] for name in expected} == expected
     calls = plimsoll.sql("SELECT attempts, duration_ms FROM model_calls ORDER BY start_time")
     assert calls == [{"attempts": 2, "duration_ms": 2000.0}, {"attempts": 1, "duration_ms": 1000.0}]
