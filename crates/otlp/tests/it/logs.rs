@@ -466,7 +466,7 @@ fn codex_spans() {
         ],
     );
     assert_eq!((turn.text("kind"), turn.text("run_key")), (Some("other"), Some("c-1")));
-    assert_eq!(tokens(&turn), [None; 6]);
+    assert_eq!((tokens(&turn), turn.text("workflow")), ([None; 6], Some("finance-agents")));
     assert_eq!(named("handle_responses", vec![attribute("thread.id", 4)]).text("kind"), Some("other"));
 }
 
