@@ -70,10 +70,13 @@ def read_captures(binary, tmp_path_factory):
     if not captures:
         pytest.skip("there are no captures here")
     plimsoll = Plimsoll(binary, tmp_path_factory.mktemp("captures"))
+    (plimsoll.folder / "plimsoll.toml").write_text(
+        f'[[run]]\nid = "{of.RUN_ATTRIBUTE}"\nmatch = {{ "{of.RUN_ATTRIBUTE}" = "*" }}\n'
+    )
     with plimsoll.serve() as server:
         for capture in captures:
             for body in capture.bodies:
-                answer = send(server, body.read_bytes(), CONTENT_TYPES[body.suffix], f"/v1/{of.signal(body)}")
+                answer = send(server, capture.sent(body), CONTENT_TYPES[body.suffix], f"/v1/{of.signal(body)}")
                 assert answer.status == 200, (body, answer.text)
     plimsoll.run("profile")
     of.fill(captures, plimsoll)
