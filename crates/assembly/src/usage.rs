@@ -5,10 +5,10 @@
 //! `DESIGN.md` counting rule 1, `facts/dialects.md` 2, rules 3 and 4.
 
 use crate::calls::{Call, Calls};
-use crate::classify::shadow;
+use crate::classify::{framework_scope, shadow};
 use crate::forest::Forest;
 use crate::kinds::{Kind, UsageSource};
-use crate::quality::USAGE_AGGREGATE;
+use crate::quality::{CALLS_NOT_TRACED, USAGE_AGGREGATE};
 
 /// Hands totals of wrappers and agents down to calls that lack their own.
 pub(crate) fn settle<'a>(
@@ -99,36 +99,83 @@ pub(crate) fn fill_details<'a>(calls: &mut Calls<'a>, forest: &Forest<'_, 'a>, k
     if !calls.list.iter().any(partial) {
         return;
     }
-    // A run has a handful of scopes, so a list is enough.
-    let mut scopes: Vec<(Option<&str>, [bool; 3])> = Vec::new();
-    let generations = forest.nodes.iter().zip(kinds).filter(|(_, kind)| **kind == Kind::ModelCall);
-    for (span, _) in generations {
-        let tokens = &span.tokens;
-        let told =
-            [tokens.cache_read.is_some(), tokens.cache_write.is_some(), tokens.reasoning_tokens.is_some()];
-        match scopes.iter_mut().find(|(scope, _)| *scope == span.scope) {
-            Some((_, all)) => all.iter_mut().zip(told).for_each(|(all, one)| *all |= one),
-            None => scopes.push((span.scope, told)),
-        }
-    }
+    let told = Told::of(forest, kinds);
     for call in
         calls.list.iter_mut().filter(|call| call.span.kind == Kind::ModelCall && call.span.tokens.known())
     {
-        let Some((_, told)) = scopes.iter().find(|(scope, _)| *scope == call.span.scope) else {
-            continue;
-        };
+        let (scope, client) = (call.span.scope, (call.span.scope, call.span.provider));
         let reasons = call.span.any_model().is_some_and(always_reasons);
         let tokens = &mut call.span.tokens;
-        let zero_if = |told: bool| told.then_some(0);
-        tokens.cache_read = tokens.cache_read.or(zero_if(told[0]));
-        tokens.cache_write = tokens.cache_write.or(zero_if(told[1]));
-        tokens.reasoning_tokens = tokens.reasoning_tokens.or(zero_if(told[2] && !reasons));
+        // A part of what is unknown is unknown.
+        let zero_if = |told: bool, whole: Option<i64>| whole.filter(|_| told).map(|_| 0);
+        tokens.cache_read = tokens.cache_read.or(zero_if(told.reads.contains(&scope), tokens.input_tokens));
+        tokens.cache_write =
+            tokens.cache_write.or(zero_if(told.writes.contains(&scope), tokens.input_tokens));
+        tokens.reasoning_tokens = tokens
+            .reasoning_tokens
+            .or(zero_if(!reasons && told.reasoning.contains(&client), tokens.output_tokens));
         if tokens.input_uncached.is_none()
             && let (Some(input), Some(read), Some(write)) =
                 (tokens.input_tokens, tokens.cache_read, tokens.cache_write)
         {
             tokens.input_uncached = Some((input - read - write).max(0));
         }
+    }
+}
+
+/// Which clients tell which details anywhere in a run, which has a handful of them.
+struct Told<'a> {
+    /// Scopes that tell what a cache served, and what was written to one.
+    reads: Vec<Option<&'a str>>,
+    writes: Vec<Option<&'a str>>,
+    /// Scopes that tell reasoning, with the provider: what one provider reports apart another does not.
+    reasoning: Vec<(Option<&'a str>, Option<&'a str>)>,
+}
+
+impl<'a> Told<'a> {
+    fn of(forest: &Forest<'_, 'a>, kinds: &[Kind]) -> Self {
+        fn note<T: PartialEq>(list: &mut Vec<T>, told: Option<i64>, client: T) {
+            if told.is_some() && !list.contains(&client) {
+                list.push(client);
+            }
+        }
+        let mut told = Self { reads: Vec::new(), writes: Vec::new(), reasoning: Vec::new() };
+        let generations = forest.nodes.iter().zip(kinds).filter(|(_, kind)| **kind == Kind::ModelCall);
+        for (span, _) in generations {
+            note(&mut told.reads, span.tokens.cache_read, span.scope);
+            note(&mut told.writes, span.tokens.cache_write, span.scope);
+            note(&mut told.reasoning, span.tokens.reasoning_tokens, (span.scope, span.provider));
+        }
+        told
+    }
+}
+
+/// Marks calls of client libraries below which tools ran although no further call was recorded: a loop of
+/// requests and tools under one span (automatic function calling), which tells of the last request at best.
+/// A framework may hang tools under the call that asked for them, and records the next call by itself
+/// (Google ADK).
+pub(crate) fn doubt_loops<'a>(
+    calls: &mut Calls<'a>,
+    forest: &Forest<'_, 'a>,
+    kinds: &[Kind],
+    codes: &mut Vec<&'a str>,
+) {
+    if !kinds.contains(&Kind::ToolCall) {
+        return;
+    }
+    let mut ran_tools = vec![false; forest.len() + 1];
+    for &node in forest.top_down.iter().rev() {
+        let node = node as usize;
+        let framework = || forest.nodes[node].scope.is_none_or(framework_scope);
+        if let Some(call) = calls.stands_on(node).filter(|_| ran_tools[node] && !framework()) {
+            let call = &mut calls.list[call];
+            call.stand_in = true;
+            if call.usage == UsageSource::Reported {
+                call.usage = UsageSource::Estimated;
+            }
+            codes.push(CALLS_NOT_TRACED);
+        }
+        ran_tools[forest.parents[node] as usize] |= ran_tools[node] || kinds[node] == Kind::ToolCall;
     }
 }
 

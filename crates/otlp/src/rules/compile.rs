@@ -9,14 +9,13 @@ use ahash::RandomState;
 use arrow::datatypes::{DataType, Schema};
 
 use super::KeySet;
+use super::amend::{CorrectionRule, InputRule};
 use super::kind::KindTest;
 use super::log::LogTest;
 use super::place::PlaceRule;
-use crate::dialect::{
-    Alias, Basis, Correction, Dialects, Kind, Lookup, Origin, Pattern, Sourced, Unit, VersionRange,
-};
+use super::scopes::ScopeTests;
+use crate::dialect::{Alias, Dialects, Lookup, Origin, Pattern, Sourced, Unit, VersionRange};
 use crate::explain::Rule;
-use crate::quality::{self, MISREPORTED};
 use crate::{DialectError, OtlpError};
 
 /// Columns that the decoder fills by itself.
@@ -150,39 +149,6 @@ pub(super) enum Shape {
     Reserved,
 }
 
-/// A rule on what the input count holds.
-#[derive(Debug)]
-pub(super) struct InputRule {
-    pub(super) basis: Basis,
-    /// Basis and rule, as the column `input_basis` has them.
-    pub(super) label: String,
-    pub(super) attributes: Vec<u16>,
-    pub(super) providers: Vec<String>,
-    pub(super) models: Vec<Pattern>,
-    pub(super) when: u16,
-    pub(super) at: u16,
-}
-
-/// Columns to correct, or a code to add.
-#[derive(Debug)]
-pub(super) struct CorrectionRule {
-    pub(super) columns: Vec<u16>,
-    pub(super) code: &'static str,
-    pub(super) void: bool,
-    /// An attribute that must be there, and what it must be.
-    pub(super) attribute: Option<(u16, Option<Lookup<()>>)>,
-    pub(super) without: Option<u16>,
-    pub(super) filled: Vec<u16>,
-    pub(super) missing: Vec<u16>,
-    pub(super) kinds: Vec<Kind>,
-    pub(super) providers: Vec<String>,
-    pub(super) models: Vec<Pattern>,
-    pub(super) streaming: Option<bool>,
-    pub(super) names: Vec<Pattern>,
-    pub(super) when: u16,
-    pub(super) at: u16,
-}
-
 /// Targets that the decoder itself reads or corrects.
 #[derive(Debug)]
 pub(super) struct Known {
@@ -203,55 +169,6 @@ pub(super) struct Known {
     pub(super) elapsed: u16,
     pub(super) ttft_ms: u16,
     pub(super) streaming: u16,
-}
-
-/// Tests on instrumentation scopes, each done once a scope.
-#[derive(Debug, Default)]
-pub(super) struct ScopeTests {
-    tests: Vec<(Vec<Pattern>, Option<VersionRange>)>,
-    dialects: Vec<(Pattern, usize)>,
-}
-
-/// What the tests say of one scope.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ScopeFacts {
-    holds: Vec<bool>,
-    /// The dialect that the scope speaks, where its name tells.
-    pub(crate) dialect: Option<usize>,
-}
-
-impl ScopeFacts {
-    /// Whether a test holds for the scope.
-    #[inline]
-    pub(super) fn hold(&self, when: u16) -> bool {
-        self.holds.get(usize::from(when)).copied().unwrap_or(true)
-    }
-}
-
-impl ScopeTests {
-    /// The number of a test; equal tests share one.
-    fn number(&mut self, scope: &[Pattern], version: Option<&VersionRange>) -> u16 {
-        let same = |(scopes, range): &(Vec<Pattern>, Option<VersionRange>)| {
-            scopes == scope && range.as_ref() == version
-        };
-        let number = self.tests.iter().position(same).unwrap_or_else(|| {
-            self.tests.push((scope.to_vec(), version.cloned()));
-            self.tests.len() - 1
-        });
-        index(number)
-    }
-
-    /// Does all tests on a scope.
-    pub(super) fn facts(&self, name: &str, version: &str) -> ScopeFacts {
-        let holds = |(scopes, range): &(Vec<Pattern>, Option<VersionRange>)| {
-            (scopes.is_empty() || scopes.iter().any(|scope| scope.matches(name)))
-                && range.as_ref().is_none_or(|range| range.contains(version))
-        };
-        ScopeFacts {
-            holds: self.tests.iter().map(holds).collect(),
-            dialect: self.dialects.iter().find(|(scope, _)| scope.matches(name)).map(|(_, dialect)| *dialect),
-        }
-    }
 }
 
 /// The index of a column that the decoder needs.
@@ -311,7 +228,7 @@ impl Rules {
 /// The rules as far as they are built, and what it takes to build them.
 pub(super) struct Builder<'s> {
     schema: &'s Schema,
-    rules: Rules,
+    pub(super) rules: Rules,
 }
 
 impl<'s> Builder<'s> {
@@ -364,7 +281,7 @@ impl<'s> Builder<'s> {
             zeros: Vec::new(),
             doubts: Vec::new(),
             marks: Vec::new(),
-            scopes: ScopeTests { tests: Vec::new(), dialects: dialects.scopes.clone() },
+            scopes: ScopeTests::new(dialects.scopes.clone()),
             content: patterns(&dialects.content),
             resource_noise: patterns(&dialects.resource_noise),
             known,
@@ -497,79 +414,6 @@ impl<'s> Builder<'s> {
         }
         Ok(())
     }
-
-    fn add_usage_rules(&mut self, dialects: &Dialects) -> Result<(), DialectError> {
-        for input in &dialects.inputs {
-            let rule = &input.rule;
-            let at = self.at(input, "input");
-            let basis = match rule.basis {
-                Basis::Inclusive => "inclusive",
-                Basis::Exclusive => "exclusive",
-            };
-            let input = InputRule {
-                basis: rule.basis,
-                label: format!("{basis}: {}", rule.rule),
-                attributes: rule.attribute.iter().map(|key| self.attribute(key)).collect(),
-                providers: rule.provider.clone(),
-                models: rule.model.clone(),
-                when: self.when(&rule.scope, rule.version.as_ref()),
-                at,
-            };
-            self.rules.inputs.push(input);
-        }
-        self.rules.zeros = self.corrections("zero", &dialects.zeros, "")?;
-        self.rules.doubts = self.corrections("doubt", &dialects.doubts, MISREPORTED)?;
-        self.rules.marks = self.corrections("mark", &dialects.marks, "")?;
-        for (rules, sourced) in [(&self.rules.zeros, &dialects.zeros), (&self.rules.doubts, &dialects.doubts)]
-        {
-            if let Some((_, sourced)) = rules.iter().zip(sourced).find(|(rule, _)| rule.columns.is_empty()) {
-                return Err(sourced.error("it corrects nothing: name its `columns`".to_owned()));
-            }
-        }
-        match self.rules.marks.iter().zip(&dialects.marks).find(|(rule, _)| rule.code.is_empty()) {
-            Some((_, sourced)) => Err(sourced.error("a mark gives a code: name it by `code`".to_owned())),
-            None => Ok(()),
-        }
-    }
-
-    /// Rules that add `code` where they name none themselves.
-    fn corrections(
-        &mut self,
-        table: &'static str,
-        corrections: &[Sourced<Correction>],
-        code: &'static str,
-    ) -> Result<Vec<CorrectionRule>, DialectError> {
-        let mut rules = Vec::new();
-        for correction in corrections {
-            let rule = &correction.rule;
-            if rule.attribute.is_none() && !rule.values.is_empty() {
-                return Err(correction.error("`values` are those of an `attribute`: name it".to_owned()));
-            }
-            let mut values = Lookup::default();
-            for value in &rule.values {
-                values.insert(value, ());
-            }
-            let values = (!rule.values.is_empty()).then_some(values);
-            let named = rule.code.as_deref().map(quality::mark).transpose();
-            rules.push(CorrectionRule {
-                columns: self.targets(&rule.columns, correction)?,
-                code: named.map_err(|reason| correction.error(reason))?.unwrap_or(code),
-                void: rule.void,
-                attribute: rule.attribute.as_deref().map(|key| (self.attribute(key), values)),
-                without: rule.without.as_deref().map(|key| self.attribute(key)),
-                filled: self.targets(&rule.filled, correction)?,
-                missing: self.targets(&rule.missing, correction)?,
-                kinds: rule.kind.clone(),
-                providers: rule.provider.clone(),
-                models: rule.model.clone(),
-                streaming: rule.streaming,
-                names: rule.name.clone(),
-                when: self.when(&rule.scope, rule.version.as_ref()),
-                at: self.at(correction, table),
-            });
-        }
-        Ok(rules)
-    }
 }
 
 /// The slot of a key, made where there is none yet.
@@ -587,6 +431,6 @@ fn slot(
 }
 
 /// Dialect files are a few hundred lines: indices into them fit with much room.
-fn index(value: usize) -> u16 {
+pub(super) fn index(value: usize) -> u16 {
     u16::try_from(value).unwrap_or(NO_SLOT)
 }
