@@ -7,7 +7,9 @@ import re
 import tomllib
 from pathlib import Path
 
-from support.spans import NOON, SECOND, agent, chat, request
+import pytest
+
+from support.spans import NOON, SECOND, agent, attributes, chat, request, span
 
 ROOT = Path(__file__).resolve().parents[2]
 MINUTE = 60 * SECOND
@@ -55,14 +57,14 @@ def test_no_telemetry(plimsoll):
 
 def test_nothing_to_mend(plimsoll):
     """Telemetry that tells everything is left in peace."""
-    ingest(plimsoll, [span for at in range(24) for span in told(at)])
+    ingest(plimsoll, [each for at in range(24) for each in told(at)])
     assert b"nothing to mend" in plimsoll.run("doctor").stdout, plimsoll.run("doctor", "--all").stdout.decode()
     assert plimsoll.json("doctor") == []
 
 
 def test_streams_without_usage(plimsoll):
     """The example of the design: the share of a service's calls, with its n, and what to set."""
-    spans = [span for at in range(22) for span in told(at)] + [span for at in range(22, 25) for span in silent(at)]
+    spans = [each for at in range(22) for each in told(at)] + [each for at in range(22, 25) for each in silent(at)]
     ingest(plimsoll, spans)
     first = plimsoll.json("doctor")[0]
     assert (first["check"], first["service"], first["n"], first["of"]) == (
@@ -78,17 +80,49 @@ def test_streams_without_usage(plimsoll):
     assert plimsoll.json("doctor", "--since", "2027-01-01") == []
 
 
-def test_deployment_rule_can_be_pasted(plimsoll):
-    """The rule that is offered for an unknown deployment gives its calls their pool."""
+def test_double_instrumentation_is_named(plimsoll):
+    """Which two instrumentations may have recorded one call is said, so that one of them can be turned off."""
+    plimsoll.run("ingest", ROOT / "tests" / "torture" / "T03-two-instrumentations" / "1-body.json")
+    plimsoll.run("profile")
+    advice = next(each for each in plimsoll.json("doctor") if each["check"] == "double_instrumentation")
+    assert (advice["n"], advice["of"]) == (1, 3)
+    assert "openinference.instrumentation.openai and opentelemetry.instrumentation.openai_v2" in advice["says"]
+
+
+def test_dialects_have_words_of_their_own(plimsoll):
+    """What is to be done depends on the client; what does not is said once for all of them."""
+    shared = {"openinference.span.kind": "LLM", "llm.provider": "openai", "llm.model_name": "gpt-4.1"}
+    spans = []
+    for at in range(3):
+        root = agent("answer-ticket", start=NOON + at * MINUTE, seconds=3)
+        silent_call = span("ChatCompletion", trace_id=root.trace_id, parent=root.span_id, start=NOON + at * MINUTE)
+        silent_call.attributes.extend(attributes(shared))
+        spans += [root, silent_call]
+    ingest(plimsoll, spans + [each for at in range(3, 6) for each in silent(at)])
+    found = {(each["check"], each["dialect"]): each for each in plimsoll.json("doctor")}
+    assert "openinference instrumentor" in found["calls_without_usage", "openinference"]["mend"]
+    assert found["streams_without_usage", "otel-genai"]["of"] == 6
+    assert ("attempts_hidden", "openinference") in found
+
+
+@pytest.mark.parametrize(
+    ("check", "provider", "model", "pool"),
+    [
+        ("pools_unknown", "acme", "acme-large", "acme/direct/global/acme-large"),
+        ("deployments_unnamed", "azure.ai.openai", "support", "azure.ai.openai/standard/datazone/gpt-5.2"),
+    ],
+)
+def test_deployment_rule_can_be_pasted(plimsoll, check, provider, model, pool):
+    """The rule that is offered for a model of no known pool gives its calls theirs."""
     root = agent("answer-ticket")
-    ingest(plimsoll, [root, chat(root, 1_000, 50, model="gpt52-support", provider="azure.ai.openai")])
-    advice = next(each for each in plimsoll.json("doctor") if each["check"] == "pools_unknown")
+    answered = {"gen_ai__response__model": "gpt-5.2-2025-12-11"}
+    ingest(plimsoll, [root, chat(root, 1_000, 50, model=model, provider=provider, **answered)])
+    advice = next(each for each in plimsoll.json("doctor") if each["check"] == check)
     rule = advice["mend"].partition("\n")[2]
-    pool = "azure.ai.openai/standard/datazone/gpt-5.2"
-    plimsoll.config(rule.replace("azure.ai.openai/PRODUCT/SCOPE/MODEL", pool))
+    plimsoll.config(rule.replace(f"{provider}/PRODUCT/SCOPE/MODEL", pool))
     plimsoll.run("profile")
     assert plimsoll.one("SELECT pool FROM model_calls")["pool"] == pool
-    assert all(each["check"] != "pools_unknown" for each in plimsoll.json("doctor"))
+    assert all(each["check"] != check for each in plimsoll.json("doctor"))
 
 
 def test_hostile_names(plimsoll):

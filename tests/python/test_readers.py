@@ -15,6 +15,7 @@ TABLES = {
     "tool_calls": "run_id, span_id",
     "run_profiles": "workflow, window_start, grain, metric, pool, account",
     "call_profiles": "workflow, window_start, grain, step, model, metric",
+    "run_profiles_by_version": "workflow, window_start, model_version, prompt_version, metric",
     "draw": "account, region, pool, window_s, bucket, measure",
     "inflight": "boundary, name, bucket",
     "quality": "reason",

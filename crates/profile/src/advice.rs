@@ -1,12 +1,16 @@
 //! What to mend in the telemetry: the queries of `sql/doctor` and the words in their headers.
 //!
-//! A query gives a row per service and fault: `service`, `dialect`, `n` of `of`, and whatever its words
-//! name in braces. The header says what it `counts`, what one of them `costs` in trust, what the advice
+//! A query gives a row per service, dialect and fault: `service`, `dialect`, `n` of the `of` that the
+//! service has, and whatever its words name in braces, beside `{share}` and `{whose}` (the service's).
+//! The header says what it `counts`, what one of them `costs` in trust, what the advice
 //! `says` and how to `mend` it, also for some dialects apart. `keeps: NAME` instead keeps rows for the
 //! queries after it. Invariant: advice is ordered by what it costs, then by its words, so that the same
 //! lake gives the same page.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use arrow::{
     array::RecordBatch,
@@ -24,6 +28,8 @@ use crate::{
 
 /// Days that are looked at where none is named, up to the latest that there is.
 const DAYS: i32 = 30;
+/// Day 0 of a date column.
+const EPOCH: Date = Date::constant(1970, 1, 1);
 /// What stands for a service that has no name.
 const UNNAMED: &str = "an unnamed service";
 
@@ -34,13 +40,13 @@ pub struct Advice {
     pub check: String,
     /// Service; `None` where it has no name.
     pub service: Option<String>,
-    /// Dialect; `None` where the fault is no dialect's.
+    /// Dialects, parted by commas; `None` where the fault is no dialect's.
     pub dialect: Option<String>,
     /// What was counted: calls, runs or spans.
     pub counted: String,
     /// Those that have the fault.
     pub n: u64,
-    /// Those that could have it.
+    /// All of the service's, whatever their dialect.
     pub of: u64,
     /// What it costs in trust: `n` times the price of one.
     pub cost: u64,
@@ -53,7 +59,7 @@ pub struct Advice {
 /// What was looked at, and what there is to mend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Findings {
-    /// First day that was looked at; `None` where the lake knows nothing.
+    /// First day whose runs were looked at; `None` where the lake knows nothing.
     pub since: Option<Date>,
     /// The advice, what costs most trust first.
     pub advice: Vec<Advice>,
@@ -70,14 +76,14 @@ pub async fn advise(
     service: Option<&str>,
     since: Option<Date>,
 ) -> Result<Findings, ProfileError> {
-    let latest = reader.query("SELECT max(start_day) FROM quality").await?;
-    let latest = latest.iter().find_map(|batch| ScalarValue::try_from_array(batch.column(0), 0).ok());
-    let Some(ScalarValue::Date32(Some(latest))) = latest else {
+    let [started, received] = latest_days(reader).await?;
+    let (Some(started), Some(received)) = (started.or(received), received.or(started)) else {
         return Ok(Findings { since: None, advice: Vec::new() });
     };
-    let epoch = Date::constant(1970, 1, 1);
-    let since_day = since.map_or(latest - DAYS, |day| epoch.until(day).map_or(0, |span| span.get_days()));
-    let parameters = BTreeMap::from([("since", ScalarValue::Date32(Some(since_day)))]);
+    let from =
+        |latest: i32| since.map_or(latest - DAYS, |day| EPOCH.until(day).map_or(0, |span| span.get_days()));
+    let day = |day: i32| ScalarValue::Date32(Some(day));
+    let parameters = BTreeMap::from([("since", day(from(started))), ("received_since", day(from(received)))]);
     let mut advice = Vec::new();
     for (file, sql) in factory.sql().folder("doctor") {
         let name = format!("doctor/{file}");
@@ -89,17 +95,30 @@ pub async fn advise(
         match words {
             Words::Keeps(table) => reader.register_rows(&table, batch)?,
             Words::Says(words) => {
-                let rows = objects(&batch)?.into_iter().map(|row| words.advice(&name, &row));
-                for each in rows {
-                    advice
-                        .extend(each?.filter(|each| service.is_none() || each.service.as_deref() == service));
-                }
+                let mut found = words.advice(&name, objects(&batch)?)?;
+                found.retain(|found| service.is_none() || found.service.as_deref() == service);
+                advice.append(&mut found);
             }
         }
     }
     advice.sort_by(|a, b| (b.cost, &a.check, &a.says).cmp(&(a.cost, &b.check, &b.says)));
-    let since = epoch.checked_add(jiff::Span::new().days(since_day)).ok();
+    let since = EPOCH.checked_add(jiff::Span::new().days(from(started))).ok();
     Ok(Findings { since, advice })
+}
+
+/// The latest days, since 1970, on which runs started and on which spans were received: telemetry that is
+/// read from old files has its starts long before its receipt.
+async fn latest_days(reader: &Reader) -> Result<[Option<i32>; 2], ProfileError> {
+    let sql = "SELECT max(CASE WHEN counted = 'spans' THEN NULL ELSE start_day END) AS started, \
+               max(CASE WHEN counted = 'spans' THEN start_day END) AS received FROM quality";
+    let batches = reader.query(sql).await?;
+    let of = |column: usize| {
+        batches.iter().find_map(|batch| match ScalarValue::try_from_array(batch.column(column), 0) {
+            Ok(ScalarValue::Date32(day)) => day,
+            _ => None,
+        })
+    };
+    Ok([of(0), of(1)])
 }
 
 /// Rows as JSON objects, nulls included.
@@ -165,52 +184,79 @@ impl Words {
             problem: "`costs` is a whole number: what one of them costs in trust".to_owned(),
         })?;
         let check = file.trim_start_matches("doctor/").trim_end_matches(".sql");
+        // A header has no line ends of its own.
+        let lines = |text: String| text.replace("\\n", "\n");
         let mends = said.iter().filter_map(|(key, text)| Some((key.strip_prefix("mend ")?, text)));
         Ok(Self::Says(Box::new(Says {
             check: check.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_').to_owned(),
             counts: get("counts")?,
             costs,
             says: get("says")?,
-            mend: get("mend")?,
-            mends: mends.map(|(dialect, text)| (dialect.to_owned(), text.clone())).collect(),
+            mend: lines(get("mend")?),
+            mends: mends.map(|(dialect, text)| (dialect.to_owned(), lines(text.clone()))).collect(),
         })))
     }
 }
 
+/// What rows say alike of several dialects.
+#[derive(Default)]
+struct Found {
+    dialects: BTreeSet<String>,
+    n: u64,
+    of: u64,
+}
+
 impl Says {
-    /// The advice of a row; none where nothing has the fault.
-    fn advice(&self, file: &str, row: &Map<String, Value>) -> Result<Option<Advice>, ProfileError> {
-        let number = |name: &str| {
-            row.get(name).and_then(Value::as_u64).ok_or_else(|| ProfileError::Header {
-                file: file.to_owned(),
-                problem: format!(
-                    "its query must give `service`, `dialect`, `n` and `of`: there is no {name}"
-                ),
-            })
-        };
-        let text = |name: &str| row.get(name).and_then(Value::as_str).map(str::to_owned);
-        let (n, of) = (number("n")?, number("of")?);
-        if n == 0 {
-            return Ok(None);
+    /// The advice of a query's rows; what is said alike of several dialects is said once.
+    fn advice(&self, file: &str, rows: Vec<Map<String, Value>>) -> Result<Vec<Advice>, ProfileError> {
+        let mut found: BTreeMap<(String, &str), (Map<String, Value>, Found)> = BTreeMap::new();
+        for mut row in rows {
+            let mut number = |name: &str| {
+                row.remove(name).as_ref().and_then(Value::as_u64).ok_or_else(|| ProfileError::Header {
+                    file: file.to_owned(),
+                    problem: format!(
+                        "its query must give `service`, `dialect`, `n` and `of`: there is no {name}"
+                    ),
+                })
+            };
+            let (n, of) = (number("n")?, number("of")?);
+            if n == 0 {
+                continue;
+            }
+            let dialect = row.remove("dialect").and_then(|dialect| dialect.as_str().map(str::to_owned));
+            let mend = dialect.as_ref().and_then(|dialect| self.mends.get(dialect)).unwrap_or(&self.mend);
+            let alike = (Value::Object(row.clone()).to_string(), mend.as_str());
+            let (_, same) = found.entry(alike).or_insert_with(|| (row, Found::default()));
+            same.dialects.extend(dialect);
+            same.n += n;
+            same.of = same.of.max(of).max(same.n);
         }
-        let dialect = text("dialect");
-        let mend = dialect.as_ref().and_then(|dialect| self.mends.get(dialect)).unwrap_or(&self.mend);
-        let counted = text("counted").unwrap_or_else(|| self.counts.clone());
+        Ok(found.into_iter().map(|((_, mend), (row, found))| self.worded(mend, &row, &found)).collect())
+    }
+
+    fn worded(&self, mend: &str, row: &Map<String, Value>, found: &Found) -> Advice {
+        let text = |name: &str| row.get(name).and_then(Value::as_str).map(str::to_owned);
+        let service = text("service").unwrap_or_else(|| UNNAMED.to_owned());
+        let whose = format!("{service}{}", if service.ends_with('s') { "'" } else { "'s" });
         let mut values: BTreeMap<&str, String> =
             row.iter().map(|(key, value)| (&**key, plain(value))).collect();
-        values.insert("service", text("service").unwrap_or_else(|| UNNAMED.to_owned()));
-        values.insert("share", share(n, of));
-        Ok(Some(Advice {
+        values.insert("n", found.n.to_string());
+        values.insert("of", found.of.to_string());
+        values.insert("share", share(found.n, found.of));
+        values.insert("service", service);
+        values.insert("whose", whose);
+        let dialects = found.dialects.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        Advice {
             check: self.check.clone(),
             service: text("service"),
-            dialect,
-            counted,
-            n,
-            of,
-            cost: n.saturating_mul(self.costs),
+            dialect: (!dialects.is_empty()).then_some(dialects),
+            counted: text("counted").unwrap_or_else(|| self.counts.clone()),
+            n: found.n,
+            of: found.of,
+            cost: found.n.saturating_mul(self.costs),
             says: filled(&self.says, &values),
-            mend: filled(mend, &values).replace("\\n", "\n"),
-        }))
+            mend: filled(mend, &values),
+        }
     }
 }
 

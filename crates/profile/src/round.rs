@@ -101,7 +101,14 @@ pub async fn run_round(
         done: BTreeMap::new(),
     };
     progress("making runs");
-    work.make_runs(&by_run, round.stored_spans()).await?;
+    let slices = Slice::deal(
+        &round.reader,
+        round.stored_spans(),
+        factory.limits.spans_at_once(),
+        touched.parameters(),
+    )
+    .await?;
+    work.make_runs(&by_run, slices).await?;
     for wave in waves(&jobs) {
         progress(&wave.iter().map(|job| job.makes.as_str()).collect::<Vec<_>>().join(", "));
         work.run(&jobs, wave).await?;
@@ -155,12 +162,10 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Makes runs and what belongs to them; `stored` is how many spans there are.
-    async fn make_runs(&mut self, by_run: &Arc<ByRun>, stored: u64) -> Result<(), ProfileError> {
-        let parameters = self.touched.parameters();
+    /// Makes runs and what belongs to them.
+    async fn make_runs(&mut self, by_run: &Arc<ByRun>, slices: Vec<Slice>) -> Result<(), ProfileError> {
         let bases = self.bases(by_run.unfolded()).await?;
-        let slices = Slice::deal(self.reader, stored, parameters).await?;
-        let made = by_run.make(self.lake, self.reader, slices, parameters).await?;
+        let made = by_run.make(self.lake, self.reader, slices, self.touched.parameters()).await?;
         for ((job, base), made) in by_run.unfolded().iter().zip(bases).zip(made) {
             self.replace(job, base, made).await?;
         }

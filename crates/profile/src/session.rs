@@ -45,6 +45,16 @@ pub struct Limits {
     pub threads: usize,
 }
 
+/// What a span takes while its run is made: its columns, its run's rows, and what is being written.
+const BYTES_A_SPAN: usize = 12 << 10;
+
+impl Limits {
+    /// Spans whose runs are made at once.
+    pub(crate) fn spans_at_once(&self) -> u64 {
+        (self.memory_bytes / BYTES_A_SPAN) as u64
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self { memory_bytes: 2 << 30, threads: 0 }
@@ -56,7 +66,7 @@ impl Default for Limits {
 pub struct SessionFactory {
     pub(crate) policy: Arc<Policy>,
     pub(crate) sql: Arc<SqlFiles>,
-    limits: Limits,
+    pub(crate) limits: Limits,
 }
 
 impl SessionFactory {

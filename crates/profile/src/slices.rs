@@ -15,9 +15,6 @@ use datafusion::{common::ScalarValue, error::DataFusionError};
 
 use crate::{error::ProfileError, session::Reader, touched::Parameters};
 
-/// Spans in a slice: some 200 MiB while its runs are made.
-const SPANS: i64 = 1 << 17;
-
 /// Some of the touched traces.
 #[derive(Debug)]
 pub(crate) struct Slice {
@@ -28,16 +25,18 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
-    /// Deals the touched traces. `touched_traces` is registered; `stored` spans may be theirs.
+    /// Deals the touched traces, `most` spans or a little more to a slice. `touched_traces` is registered;
+    /// `stored` spans may be theirs.
     ///
     /// # Errors
     /// Spans that cannot be read.
     pub(crate) async fn deal(
         reader: &Reader,
         stored: u64,
+        most: u64,
         parameters: &Parameters,
     ) -> Result<Vec<Self>, ProfileError> {
-        if stored <= SPANS.unsigned_abs() {
+        if stored <= most {
             return Ok(vec![Self { traces: None, started: (i64::MIN, i64::MAX) }]);
         }
         let sql = "SELECT t.trace_id, t.group_id, min(s.start_time) AS first, max(s.start_time) AS last,
@@ -49,7 +48,7 @@ impl Slice {
         match found.first() {
             Some(batch) => {
                 let all = concat_batches(&batch.schema(), &found).map_err(DataFusionError::from)?;
-                Traces::of(&all).map_or_else(|| Ok(Vec::new()), |traces| traces.slices(&all))
+                Traces::of(&all).map_or_else(|| Ok(Vec::new()), |traces| traces.slices(&all, most))
             }
             None => Ok(Vec::new()),
         }
@@ -107,14 +106,14 @@ impl<'a> Traces<'a> {
         order
     }
 
-    fn slices(&self, batch: &RecordBatch) -> Result<Vec<Slice>, ProfileError> {
+    fn slices(&self, batch: &RecordBatch, most: u64) -> Result<Vec<Slice>, ProfileError> {
         let order = self.in_order();
         let traces = batch.project(&[0, 1]).map_err(DataFusionError::from)?;
         let (mut slices, mut from, mut held) = (Vec::new(), 0, 0);
         for (at, row) in order.iter().map(|row| *row as usize).enumerate() {
-            held += self.spans.value(row);
+            held += self.spans.value(row).unsigned_abs();
             let next = order.get(at + 1).map(|next| self.group.value(*next as usize));
-            if next.is_none() || (held >= SPANS && next != Some(self.group.value(row))) {
+            if next.is_none() || (held >= most && next != Some(self.group.value(row))) {
                 let rows = &order[from..=at];
                 let least = rows.iter().map(|row| self.first.value(*row as usize)).min();
                 let most = rows.iter().map(|row| self.last.value(*row as usize)).max();
@@ -155,11 +154,11 @@ mod tests {
     fn groups_stay_together() -> Result<(), Box<dyn std::error::Error>> {
         let batch = traces(&[
             ("late", "late", 900, 950, 3),
-            ("a", "g", 100, 200, SPANS),
+            ("a", "g", 100, 200, 8),
             ("b", "g", 800, 990, 1),
             ("early", "early", 50, 60, 2),
         ])?;
-        let slices = Traces::of(&batch).ok_or("columns")?.slices(&batch)?;
+        let slices = Traces::of(&batch).ok_or("columns")?.slices(&batch, 10)?;
         let ids = |slice: &Slice| {
             let column = slice.traces.as_ref().map(|batch| batch.column(0).as_string::<i32>().clone());
             column.iter().flatten().flatten().map(str::to_owned).collect::<Vec<_>>()

@@ -33,7 +33,8 @@ LACKS = {
     "attempts_unknown": "its library's retries",
     "attempt_detail_missing": "what resent requests were answered",
     "tools_not_traced": "tool executions",
-    "misreported": "right counts throughout",
+    "calls_not_traced": "its model calls",
+    "misreported": "some counts (it sends wrong ones)",
 }
 
 
@@ -90,12 +91,17 @@ class Capture:
     def bodies(self):
         """Its traces and logs, in the order in which they were sent."""
         bodies = sorted((self.folder / "raw").iterdir())
-        return [body for body in bodies if {".traces", ".logs"} & set(body.suffixes)]
+        return [body for body in bodies if signal(body) in ("traces", "logs")]
 
     @property
     def traces(self):
         """Ids of all its traces."""
         return {trace for run in self.runs for trace in run.truth["trace_ids"]}
+
+
+def signal(body):
+    """traces, logs or metrics, by the name of a body."""
+    return body.name.split(".")[1] if body.name.count(".") == 2 else None
 
 
 def read(folder, determinable=None):

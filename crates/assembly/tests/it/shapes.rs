@@ -229,3 +229,39 @@ fn calls_not_traced() {
     let failed = assemble("r", vec![Span { status: Status::Error, ..agent }]).run;
     assert_eq!((failed.model_calls, failed.tokens.input_tokens), (Some(0), Some(0)));
 }
+
+/// Tools under a call that shows no further request: a loop under one span, whose requests nobody counted.
+#[test]
+fn a_loop_under_one_span() {
+    let spans = vec![
+        span("r", "", Kind::Request, 0, 100),
+        Span {
+            scope: Some("opentelemetry.instrumentation.google_genai"),
+            ..chat("a", "r", 1, 90, 1_733, 207)
+        },
+        span("t", "a", Kind::ToolCall, 10, 20),
+        span("u", "a", Kind::ToolCall, 30, 40),
+    ];
+    let got = assemble("r", spans);
+    assert_eq!((got.run.model_calls, got.run.tokens.input_tokens, got.run.tool_calls), (None, None, Some(2)));
+    assert_eq!(got.model_calls[0].usage_source, UsageSource::Estimated);
+    assert!(got.run.quality.contains(&quality::CALLS_NOT_TRACED));
+}
+
+/// Two instrumentations of one framework show two trees: each call and each tool is one.
+#[test]
+fn one_framework_instrumented_twice() {
+    let [one, two] = ["openinference.instrumentation.langchain", "opentelemetry.instrumentation.langchain"];
+    let scoped = |scope, span| Span { scope: Some(scope), tool: Some("fetch"), ..span };
+    let spans = vec![
+        span("r", "", Kind::Request, 0, 1_000),
+        scoped(one, chat("a", "r", 100, 220, 500, 50)),
+        scoped(two, chat("b", "r", 99, 221, 500, 50)),
+        scoped(one, span("t", "r", Kind::ToolCall, 230, 260)),
+        scoped(two, span("u", "r", Kind::ToolCall, 229, 261)),
+        scoped(one, span("v", "r", Kind::ToolCall, 231, 259)),
+        scoped(two, span("w", "r", Kind::ToolCall, 230, 262)),
+    ];
+    let run = assemble("r", spans).run;
+    assert_eq!((run.model_calls, run.tokens.input_tokens, run.tool_calls), (Some(1), Some(500), Some(2)));
+}

@@ -8,5 +8,6 @@ mod grpc;
 mod http;
 mod huge;
 mod journal;
+mod logs;
 mod pipeline;
 mod support;

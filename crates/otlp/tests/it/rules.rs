@@ -217,6 +217,6 @@ fn run_keys() {
     };
     assert_eq!(key("x", "plimsoll.run_id").as_deref(), Some("r-1"));
     assert_eq!(key("com.anthropic.claude_code", "prompt.id").as_deref(), Some("r-1"));
-    assert_eq!(key("codex_otel", "turn.id").as_deref(), Some("r-1"));
+    assert_eq!(key("codex_otel", "conversation.id").as_deref(), Some("r-1"));
     assert_eq!(key("x", "prompt.id"), None);
 }

@@ -23,6 +23,73 @@ async fn percentiles() -> Outcome {
     Ok(())
 }
 
+/// T13: with a weight a value counts as often as it weighs; without, and with weights of 1, nothing changes.
+#[tokio::test]
+async fn weighted_percentiles() -> Outcome {
+    let world = World::new().await?;
+    let median = "SELECT percentiles(x, w, [0.5]) FROM (VALUES (1, 1), (10, 9)) AS t (x, w)";
+    assert_eq!(world.value(median).await?, json!([10.0]));
+    let grouped = "SELECT g, percentiles(x, w, [0.5, 0.95]) AS weighted, percentiles(x, [0.5, 0.95]) AS plain
+        FROM (VALUES ('a', 3.0, 2), ('a', 5.0, 1), ('b', 3.0, 1), ('b', 3.0, 1), ('b', 5.0, 1)) AS t (g, x, w)
+        GROUP BY g ORDER BY g";
+    let rows = world.query(grouped).await?;
+    assert_eq!(rows[0]["weighted"], rows[1]["plain"], "a weight of two is two values");
+    assert_eq!(rows[1]["weighted"], rows[1]["plain"]);
+    assert_ne!(rows[0]["weighted"], rows[0]["plain"]);
+    Ok(())
+}
+
+/// `profile` tells of each field what is known, and nothing of one without values.
+#[tokio::test]
+async fn profiles_of_structs() -> Outcome {
+    let world = World::new().await?;
+    let sql = "SELECT p['metric'] AS metric, p['n'] AS n, p['weight'] AS weight, p['mean'] AS mean,
+          p['p50'] AS p50, p['max'] AS max
+        FROM (SELECT unnest(profile(named_struct('x', x, 'y', y, 'z', NULL), w)) AS p
+              FROM (VALUES (1, 0.5, 1), (10, NULL, 3)) AS t (x, y, w))
+        ORDER BY metric";
+    assert_eq!(
+        world.query(sql).await?,
+        [
+            json!({"metric": "x", "n": 2, "weight": 4.0, "mean": 7.75, "p50": 10.0, "max": 10.0}),
+            json!({"metric": "y", "n": 1, "weight": 1.0, "mean": 0.5, "p50": 0.5, "max": 0.5}),
+        ]
+    );
+    Ok(())
+}
+
+/// A month in which the prompt changed is told whole, and once more by version; others are not.
+#[tokio::test]
+async fn profiles_are_cut_by_version() -> Outcome {
+    let world = World::new().await?;
+    let month = 31 * 86_400_000;
+    let mut spans = Vec::new();
+    for (trace, from, version, tokens) in
+        [(1, 0, "v1", 100), (2, 60_000, "v2", 900), (3, 120_000, "v2", 700), (4, month, "v2", 800)]
+    {
+        let attributes = json!({"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": "close",
+            "plimsoll.prompt_version": version});
+        spans.push(span(trace, 1, 0, "invoke_workflow close", from, from + 1000, &attributes));
+        spans.push(chat(trace, 2, from + 100, from + 900, tokens, 10));
+    }
+    world.receive(&spans, RECEIVED).await?;
+    world.round().await?;
+    let whole = "SELECT n, p50 FROM run_profiles WHERE metric = 'input_tokens' AND grain = 'month' ORDER BY window_start";
+    assert_eq!(world.query(whole).await?, [json!({"n": 3, "p50": 700.0}), json!({"n": 1, "p50": 800.0})]);
+    let cut = "SELECT prompt_version, n, p50, coverage, first_start FROM run_profiles_by_version
+        WHERE metric = 'input_tokens' ORDER BY window_start, prompt_version";
+    assert_eq!(
+        world.query(cut).await?,
+        [
+            json!({"prompt_version": "v1", "n": 1, "p50": 100.0, "coverage": 1.0,
+                "first_start": "2026-09-01T12:00:00Z"}),
+            json!({"prompt_version": "v2", "n": 2, "p50": 800.0, "coverage": 1.0,
+                "first_start": "2026-09-01T12:01:00Z"}),
+        ]
+    );
+    Ok(())
+}
+
 /// T15: a month's percentile is over its runs, never the mean of its days'.
 #[tokio::test]
 async fn no_average_of_percentiles() -> Outcome {

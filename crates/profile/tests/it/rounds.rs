@@ -1,6 +1,7 @@
 //! What a round re-makes, and what it leaves alone.
 
 use plimsoll_assembly::naming::Rules;
+use plimsoll_profile::Limits;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -209,6 +210,7 @@ async fn everything(world: &World) -> Outcome<Vec<Vec<Value>>> {
         "SELECT * FROM attempts ORDER BY run_id, span_id, attempt",
         "SELECT * FROM run_profiles ORDER BY workflow, grain, window_start, metric, pool",
         "SELECT * FROM call_profiles ORDER BY workflow, step, model, grain, window_start, metric",
+        "SELECT * FROM run_profiles_by_version ORDER BY workflow, window_start, model_version, prompt_version, metric",
         "SELECT * FROM lake.draw ORDER BY pool, window_s, bucket, measure",
         "SELECT * FROM inflight ORDER BY boundary, name, bucket",
     ] {
@@ -230,6 +232,28 @@ fn hand(spans: &[Value], dealt: &[Dealt], round: usize) -> Vec<Value> {
         .collect();
     brought.sort_by_key(|(place, _)| *place);
     brought.into_iter().map(|(_, span)| span).collect()
+}
+
+/// However little memory there is at once, slice by slice the same tables come out.
+#[tokio::test]
+async fn slices() -> Outcome {
+    // Room for some 1,300 spans.
+    let small = World::within(Limits { memory_bytes: 16 << 20, threads: 2 }).await?;
+    let large = World::new().await?;
+    for body in 0..4 {
+        let spans: Vec<Value> = (0..400_i64)
+            .flat_map(|at| {
+                simple_run((body * 400 + at) as u64 + 1, "close", (at * 4 + body) * 50_000, 100 + at)
+            })
+            .collect();
+        small.receive(&spans, RECEIVED).await?;
+        large.receive(&spans, RECEIVED).await?;
+    }
+    small.round().await?;
+    large.round().await?;
+    assert_eq!(everything(&small).await?, everything(&large).await?);
+    assert_eq!(small.value("SELECT count(*) FROM runs").await?, json!(1600));
+    Ok(())
 }
 
 proptest! {

@@ -42,18 +42,22 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new() -> Outcome<Self> {
-        Self::with("UTC", &Rules::default()).await
+        Self::with("UTC", &Rules::default(), Limits::default()).await
     }
 
     pub(crate) async fn in_zone(zone: &str) -> Outcome<Self> {
-        Self::with(zone, &Rules::default()).await
+        Self::with(zone, &Rules::default(), Limits::default()).await
     }
 
     pub(crate) async fn with_rules(rules: &Rules) -> Outcome<Self> {
-        Self::with("UTC", rules).await
+        Self::with("UTC", rules, Limits::default()).await
     }
 
-    async fn with(zone: &str, rules: &Rules) -> Outcome<Self> {
+    pub(crate) async fn within(limits: Limits) -> Outcome<Self> {
+        Self::with("UTC", &Rules::default(), limits).await
+    }
+
+    async fn with(zone: &str, rules: &Rules, limits: Limits) -> Outcome<Self> {
         let lake = Lake::open("memory://", Arc::new(Schemas::load(texts("tables")?)?)).await?;
         let schema = |name: &str| lake.schemas().get(name).map(plimsoll_lake::TableSchema::arrow);
         let (Some(spans), Some(quarantine)) = (schema("spans"), schema("quarantine")) else {
@@ -68,7 +72,7 @@ impl World {
         )?;
         Ok(Self {
             lake,
-            factory: SessionFactory::new(policy, SqlFiles::embedded(), Limits::default()),
+            factory: SessionFactory::new(policy, SqlFiles::embedded(), limits),
             decoder,
             appended: std::sync::atomic::AtomicI64::new(0),
         })
