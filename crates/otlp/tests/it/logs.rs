@@ -134,7 +134,7 @@ fn claude_code() {
     let all = all(&decoded);
     let [call, tool, error] = &all;
     assert_eq!(tokens(call), [Some(130_213), Some(5), Some(128_955), Some(1_253), Some(700), Some(0)]);
-    assert_eq!(call.text("input_basis"), Some("exclusive: input is less than the cache"));
+    assert_eq!(call.text("input_basis"), Some("exclusive: Claude Code has four separate counts"));
     for (column, wanted) in [
         ("kind", "model_call"),
         ("name", "claude_code.api_request"),
