@@ -132,7 +132,9 @@ async fn slices() -> Outcome {
     let large = World::new().await?;
     for body in 0..4 {
         let spans: Vec<Value> = (0..400_i64)
-            .flat_map(|at| simple_run((body * 400 + at) as u64 + 1, "close", (at * 4 + body) * 50_000, 100 + at))
+            .flat_map(|at| {
+                simple_run((body * 400 + at) as u64 + 1, "close", (at * 4 + body) * 50_000, 100 + at)
+            })
             .collect();
         small.receive(&spans, RECEIVED).await?;
         large.receive(&spans, RECEIVED).await?;
