@@ -1,7 +1,7 @@
 -- Streams that end without token counts: most APIs send them only when asked to.
 -- counts: calls
--- costs: 10
--- says: {share} of {service}'s calls stream without usage
+-- costs: 20
+-- says: {share} of {whose} calls stream without usage
 -- mend: Ask for the counts: stream_options={"include_usage": true} in the OpenAI SDK,
 --   stream_usage=True in LangChain, includeUsage in clients for compatible hosts.
 -- mend traceloop: Set stream_options={"include_usage": true}; before 0.40 OpenLLMetry leaves streams

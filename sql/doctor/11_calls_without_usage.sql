@@ -1,7 +1,7 @@
 -- Calls that are not known to have streamed and tell no token counts.
 -- counts: calls
--- costs: 10
--- says: {share} of {service}'s calls are answered without usage
+-- costs: 20
+-- says: {share} of {whose} calls are answered without usage
 -- mend: If they stream, ask for the counts (stream_options.include_usage; stream_usage=True in
 --   LangChain). If not, the instrumentation does not know this API: upgrade it, or instrument the client
 --   library itself.

@@ -1,7 +1,7 @@
 -- Counts that a client in this version is known to get wrong.
 -- counts: spans
--- costs: 6
--- says: {share} of {service}'s spans carry a count that their client is known to get wrong
+-- costs: 12
+-- says: {share} of {whose} spans carry a count that their client is known to get wrong
 -- mend: Upgrade the instrumentation, or let the provider's own SDK send the spans; `plimsoll explain`
 --   on one of the traces says which rule doubts which count.
 -- mend traceloop: OpenLLMetry for Anthropic adds the first event's output to that of the last one in

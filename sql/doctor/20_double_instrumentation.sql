@@ -1,7 +1,7 @@
 -- Two instrumentations on one client, where nothing proves that their spans are one call.
 -- counts: runs
--- costs: 20
--- says: {share} of {service}'s runs may count calls twice: {scopes} both record them
+-- costs: 40
+-- says: {share} of {whose} runs may count calls twice: {scopes} both record them
 -- mend: Turn one of the two off (an instrumentor's uninstrument(),
 --   OTEL_PYTHON_DISABLED_INSTRUMENTATIONS, or the framework's own telemetry switch).
 WITH doubtful AS (

@@ -1,7 +1,7 @@
 -- Input counts with a cache, of a client that no rule knows.
 -- counts: calls
--- costs: 4
--- says: {share} of {service}'s calls have an input count of which nothing says whether it holds cached
+-- costs: 8
+-- says: {share} of {whose} calls have an input count of which nothing says whether it holds cached
 --   tokens
 -- mend: Say it in a dialect file: [[input]] with basis = "inclusive" or "exclusive", a rule's name and
 --   the client's scope; check it against one of the provider's own answers.

@@ -1,8 +1,7 @@
 -- Input without its cached part: cost and cache-aware limits cannot be told from it.
 -- counts: calls
--- costs: 3
--- says: {share} of {service}'s calls do not tell how much of their input came from the provider's
---   cache
+-- costs: 4
+-- says: {share} of {whose} calls do not tell how much of their input came from the provider's cache
 -- mend: Set OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental where the instrumentation knows
 --   it, or upgrade it.
 -- mend traceloop: Upgrade OpenLLMetry to 0.40 or newer: older ones leave cached tokens out.

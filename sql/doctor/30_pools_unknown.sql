@@ -1,14 +1,14 @@
 -- Calls whose provider and model are told but whose pool is not known: a deployment's own name, or a
 -- model that the catalog lacks.
 -- counts: calls
--- costs: 10
--- says: {share} of {service}'s calls draw on no known pool: {provider} calls them {model}
--- mend: Name the pool in plimsoll.toml:\n[[deployment]]\nmatch = {{ provider = "{provider}", model =
---   "{model}" }}\npool = "{provider}/PRODUCT/SCOPE/MODEL"
+-- costs: 20
+-- says: {share} of {whose} calls draw on no known pool: {provider} calls them {model}
+-- mend: Name the pool in plimsoll.toml:\n[[deployment]]\nmatch = { provider = "{provider}", model =
+--   "{model}" }\npool = "{provider}/PRODUCT/SCOPE/MODEL"
 WITH calls AS (
-  SELECT r.service, c.provider, coalesce(c.model, c.response_model) AS model, c.pool
-  FROM model_calls c JOIN runs r ON r.run_id = c.run_id
-  WHERE c.start_day >= $since
+  SELECT service, provider, coalesce(model, response_model) AS model, pool
+  FROM model_calls
+  WHERE start_day >= $since
 ), totals AS (
   SELECT service, count(*) AS of FROM calls GROUP BY service
 )

@@ -1,7 +1,7 @@
 -- Telemetry of which only a part was kept.
 -- counts: spans
 -- costs: 1
--- says: {share} of {service}'s spans are sampled
+-- says: {share} of {whose} spans are sampled
 -- mend: Volumes are scaled by the sampling threshold and percentiles weighted; keep all traces of
 --   agents if you can, since a P95 of few runs is a guess. Sampling that leaves no threshold in the
 --   trace state cannot be seen at all.

@@ -1,7 +1,7 @@
 -- Every other code, with what it means.
 -- counts: spans
 -- costs: 1
--- says: {share} of {service}'s {counted} are {reason}: {description}
+-- says: {share} of {whose} {counted} are marked {reason}: {description}
 -- mend: `plimsoll explain TRACE_ID` shows such a span; `SELECT * FROM quality WHERE reason =
 --   '{reason}'` says when it began.
 SELECT f.service, f.dialect, f.n, f.of, f.counted, f.reason, coalesce(c.description, 'see its documentation') AS description

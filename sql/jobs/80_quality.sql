@@ -6,53 +6,42 @@
 -- key: start_day, service, dialect, counted, reason
 -- partition: start_day
 -- replaces: touched days
-WITH received AS (
-  SELECT received_day AS start_day, service, dialect, quality
+WITH span_counts AS (
+  SELECT received_day AS start_day, service, dialect, 'seen' AS reason, count(*) AS count
   FROM spans
   WHERE received_day IN (SELECT start_day FROM touched_days)
-), span_totals AS (
-  SELECT start_day, service, dialect, count(*) AS of
-  FROM received
-  GROUP BY start_day, service, dialect
-), span_codes AS (
+  GROUP BY received_day, service, dialect
+  UNION ALL
   SELECT start_day, service, dialect, reason, count(*) AS count
-  FROM (SELECT start_day, service, dialect, unnest(quality) AS reason FROM received WHERE cardinality(quality) > 0)
+  FROM (
+    SELECT received_day AS start_day, service, dialect, unnest(quality) AS reason FROM spans
+    WHERE received_day IN (SELECT start_day FROM touched_days) AND cardinality(quality) > 0
+  )
   GROUP BY start_day, service, dialect, reason
   UNION ALL
-  SELECT start_day, service, dialect, 'seen' AS reason, of AS count FROM span_totals
-), aside AS (
-  SELECT received_day AS start_day, service, 'quarantined.' || reason AS reason, count(*) AS count
+  SELECT received_day AS start_day, service, CAST(NULL AS VARCHAR) AS dialect, 'quarantined.' || reason AS reason,
+    count(*) AS count
   FROM quarantine
   WHERE received_day IN (SELECT start_day FROM touched_days)
   GROUP BY received_day, service, reason
-), aside_totals AS (
-  SELECT start_day, service, sum(of) AS of
-  FROM (SELECT start_day, service, of FROM span_totals UNION ALL SELECT start_day, service, count AS of FROM aside)
-  GROUP BY start_day, service
-), made AS (
-  SELECT start_day, run_id, service, outcome, quality
-  FROM runs
-  WHERE start_day IN (SELECT start_day FROM touched_days)
-), run_totals AS (
-  SELECT start_day, service, count(*) AS of
-  FROM made
-  GROUP BY start_day, service
-), run_codes AS (
+), run_counts AS (
   SELECT start_day, service, reason, count(*) AS count
   FROM (
-    SELECT start_day, service, unnest(quality) AS reason FROM made
+    SELECT start_day, service, 'seen' AS reason FROM runs
+    WHERE start_day IN (SELECT start_day FROM touched_days)
     UNION ALL
-    SELECT start_day, service, outcome AS reason FROM made WHERE outcome IN ('open', 'orphan')
+    SELECT start_day, service, unnest(quality) AS reason FROM runs
+    WHERE start_day IN (SELECT start_day FROM touched_days)
     UNION ALL
-    SELECT start_day, service, 'seen' AS reason FROM made
+    SELECT start_day, service, outcome AS reason FROM runs
+    WHERE start_day IN (SELECT start_day FROM touched_days) AND outcome IN ('open', 'orphan')
   )
   GROUP BY start_day, service, reason
 ), calls AS (
-  SELECT c.*, r.service, CAST(NULL AS VARCHAR) AS dialect, c.kind = 'model_call' AS generates,
-    c.status = 'ok' AS answered, c.status = 'ok' AND c.usage_source = 'missing' AS silent
-  FROM model_calls c
-  JOIN made r ON r.run_id = c.run_id
-  WHERE c.start_day IN (SELECT start_day FROM touched_days)
+  SELECT *, kind = 'model_call' AS generates, status = 'ok' AS answered,
+    status = 'ok' AND usage_source = 'missing' AS silent
+  FROM model_calls
+  WHERE start_day IN (SELECT start_day FROM touched_days)
 ), call_counts AS (
   SELECT start_day, service, dialect, count(*) AS calls,
     count(CASE WHEN answered THEN 1 END) AS answered,
@@ -95,18 +84,18 @@ WITH received AS (
     named_struct('reason', 'attempts_unknown', 'count', attempts_unknown, 'of', calls)]) AS c
   FROM call_counts
 )
-SELECT c.service, c.dialect, c.reason, 'spans' AS counted, c.count, t.of, c.start_day
-FROM span_codes c
-JOIN span_totals t ON t.start_day = c.start_day AND (t.service IS NOT DISTINCT FROM c.service)
-  AND (t.dialect IS NOT DISTINCT FROM c.dialect)
+-- What was kept aside is a share of all that came from its service, whatever the dialect.
+SELECT service, dialect, reason, 'spans' AS counted, count,
+  CASE WHEN starts_with(reason, 'quarantined.')
+    THEN sum(CASE WHEN reason = 'seen' OR starts_with(reason, 'quarantined.') THEN count END)
+      OVER (PARTITION BY start_day, service)
+    ELSE sum(CASE WHEN reason = 'seen' THEN count END) OVER (PARTITION BY start_day, service, dialect)
+  END AS of, start_day
+FROM span_counts
 UNION ALL
-SELECT c.service, CAST(NULL AS VARCHAR) AS dialect, c.reason, 'spans' AS counted, c.count, t.of, c.start_day
-FROM aside c
-JOIN aside_totals t ON t.start_day = c.start_day AND (t.service IS NOT DISTINCT FROM c.service)
-UNION ALL
-SELECT c.service, CAST(NULL AS VARCHAR) AS dialect, c.reason, 'runs' AS counted, c.count, t.of, c.start_day
-FROM run_codes c
-JOIN run_totals t ON t.start_day = c.start_day AND (t.service IS NOT DISTINCT FROM c.service)
+SELECT service, CAST(NULL AS VARCHAR) AS dialect, reason, 'runs' AS counted, count,
+  sum(CASE WHEN reason = 'seen' THEN count END) OVER (PARTITION BY start_day, service) AS of, start_day
+FROM run_counts
 UNION ALL
 SELECT service, dialect, c['reason'] AS reason, 'calls' AS counted, c['count'] AS count, c['of'] AS of, start_day
 FROM call_codes

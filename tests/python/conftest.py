@@ -14,6 +14,11 @@ ROOT = Path(__file__).resolve().parents[2]
 DEMO_SCALE = "0.02"
 
 
+def pytest_addoption(parser):
+    """Pages that tests make are only compared, unless one asks for them."""
+    parser.addoption("--write-docs", action="store_true", help="write the pages of docs/ that tests make")
+
+
 @pytest.fixture(scope="session")
 def binary():
     """The command: PLIMSOLL_BIN, else the debug build of this checkout."""

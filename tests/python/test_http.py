@@ -123,13 +123,19 @@ def test_part_of_a_request(server):
     assert send(server, json_body(traceId=fresh_trace_id().hex().upper()), JSON).body == b"{}"
 
 
-def test_other_signals_are_turned_away_with_success(server):
-    """Protects SDKs that also export logs and metrics: no failure, no retry, and told why."""
+def test_other_signals_are_answered_with_success(server):
+    """Protects SDKs that also export logs and metrics: no failure, no retry, and told what is not stored."""
     logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": "x"}}]}]}]}
     answer = send(server, json.dumps(logs).encode(), JSON, "/v1/logs")
     assert answer.status == 200
     partial = json.loads(answer.body)["partialSuccess"]
-    assert int(partial["rejectedLogRecords"]) == 1 and partial["errorMessage"]
+    assert int(partial["rejectedLogRecords"]) == 0 and "1 log record" in partial["errorMessage"]
+    gauge = {"name": "m", "gauge": {"dataPoints": [{"asInt": "1"}]}}
+    metrics = {"resourceMetrics": [{"scopeMetrics": [{"metrics": [gauge]}]}]}
+    answer = send(server, json.dumps(metrics).encode(), JSON, "/v1/metrics")
+    assert answer.status == 200
+    partial = json.loads(answer.body)["partialSuccess"]
+    assert int(partial["rejectedDataPoints"]) == 1 and partial["errorMessage"]
 
 
 def test_grpc_answers(server):

@@ -93,6 +93,7 @@ impl<'a> Elected<'a> {
         calls.find_requests(forest, &kinds);
         usage::settle(&mut calls, forest, &kinds, codes);
         usage::fill_details(&mut calls, forest, &kinds);
+        usage::doubt_loops(&mut calls, forest, &kinds, codes);
         let operations = operations::group(&calls, forest, &kinds, codes);
         let tools = tools::executions(forest, &kinds);
         Self { kinds, calls, operations, tools }

@@ -13,7 +13,7 @@ use crate::quality::{POSSIBLE_DOUBLE_INSTRUMENTATION, RESPONSE_ID_REPEATED};
 use crate::span::Tokens;
 
 /// How far the two spans of one call may lie apart at either end.
-const NEAR_NANOS: i64 = 5_000_000;
+pub(crate) const NEAR_NANOS: i64 = 5_000_000;
 /// Calls that start next, among which a call's double is sought.
 const NEIGHBOURS: usize = 64;
 
@@ -122,13 +122,27 @@ fn compare(a: &Call<'_>, b: &Call<'_>) -> Likeness {
     };
     let one_lacks_id = x.response_id.is_some() != y.response_id.is_some();
     let both_failed = a.failure.is_some() && b.failure.is_some();
-    if one_lacks_id || both_failed || (a_holds_b && layered(a, b)) || (b_holds_a && layered(b, a)) {
+    // Two instrumentations of one framework: two whole trees, side by side.
+    let one_library = x.scope.zip(y.scope).is_some_and(|(x, y)| {
+        framework_scope(x) && framework_scope(y) && library(x) == library(y) && a_holds_b && b_holds_a
+    });
+    if one_lacks_id
+        || one_library
+        || both_failed
+        || (a_holds_b && layered(a, b))
+        || (b_holds_a && layered(b, a))
+    {
         Likeness::Same
     } else if x.start_unix_nano.abs_diff(y.start_unix_nano) <= NEAR_NANOS.unsigned_abs() {
         Likeness::Alike
     } else {
         Likeness::Apart
     }
+}
+
+/// What a scope instruments: the last part of its name.
+pub(crate) fn library(scope: &str) -> &str {
+    scope.rsplit(['.', '/']).next().unwrap_or(scope)
 }
 
 /// Whether two calls can have asked for one model; one that names none can have asked for any.

@@ -43,5 +43,7 @@ pub const BAD_TTFT: &str = "bad_ttft";
 pub const OUTPUT_TRUNCATED: &str = "output_truncated";
 /// Models asked for tools, and no span shows an execution.
 pub const TOOLS_NOT_TRACED: &str = "tools_not_traced";
+/// An agent ran, and no span shows its model calls.
+pub const CALLS_NOT_TRACED: &str = "calls_not_traced";
 /// Logs tell of the calls that spans tell of, too; the logs count.
 pub const LOGS_PREFERRED: &str = "logs_preferred";

@@ -67,6 +67,7 @@ impl<'a> Parts<'_, '_, 'a> {
         }
         let tool_calls = self.tool_rows(workflow.as_ref(), run_start_time, &model_calls);
         let tools_counted = self.tools_counted(&model_calls);
+        self.note_calls_not_traced();
 
         let mut run = Run {
             run_id: self.run_id,
@@ -200,7 +201,8 @@ impl<'a> Parts<'_, '_, 'a> {
         // Requests that were only counted, or failed without a reason, may have been throttled.
         let undecided = self.codes.contains(&quality::ATTEMPT_DETAIL_MISSING)
             || self.calls.list.iter().any(|call| call.failure == Some(Failure::Unknown));
-        let number_known = !self.calls.list.iter().any(|call| call.stand_in);
+        let not_traced = self.codes.contains(&quality::CALLS_NOT_TRACED);
+        let number_known = !not_traced && !self.calls.list.iter().any(|call| call.stand_in);
         run.model_calls = number_known.then_some(generations);
         run.model_attempts = model_attempts.filter(|_| number_known);
         run.retries = retries.filter(|_| number_known);
@@ -208,7 +210,7 @@ impl<'a> Parts<'_, '_, 'a> {
             .model_attempts
             .filter(|_| !undecided)
             .map(|_| requests().filter(|attempt| attempt.throttled).count() as i64);
-        run.tokens = totals;
+        run.tokens = if not_traced { Tokens::default() } else { totals };
         run.known_input_tokens = Some(known_input);
         run.known_output_tokens = Some(known_output);
         run.usage_coverage = (asked > 0).then(|| known as f64 / asked as f64);
@@ -221,6 +223,15 @@ impl<'a> Parts<'_, '_, 'a> {
         });
         run.input_growth = input_growth(model_calls);
         run.stall_ms = model_calls.iter().filter_map(|call| call.stall_ms).reduce(f64::max);
+    }
+
+    /// An agent that ended well and shows no model call had its calls go by unseen.
+    fn note_calls_not_traced(&mut self) {
+        let agents = self.forest.nodes.iter().zip(self.kinds).filter(|(_, kind)| **kind == Kind::Agent);
+        let no_calls = !self.calls.list.iter().any(|call| call.span.kind == Kind::ModelCall);
+        if no_calls && agents.map(|(span, _)| span).any(|span| Failure::of(span).is_none()) {
+            self.codes.push(quality::CALLS_NOT_TRACED);
+        }
     }
 
     /// Tool executions seen; `None` where models asked for tools and none was seen.

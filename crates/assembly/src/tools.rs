@@ -4,10 +4,14 @@
 //! server's view of a framework's tool): the outermost stands, since the agent dispatched that one.
 //! What a chat asked for is no execution and never gets here. Source: `facts/dialects.md` 1.8.
 
+use crate::doubles::NEAR_NANOS;
 use crate::failure::Failure;
 use crate::forest::{Forest, NOBODY};
 use crate::kinds::{Kind, Status};
 use crate::span::Span;
+
+/// Executions that start next, among which the same one is sought.
+const NEIGHBOURS: usize = 64;
 
 /// One execution.
 #[derive(Debug)]
@@ -78,6 +82,41 @@ fn same(outer: &Span<'_>, inner: &Span<'_>) -> bool {
     }
 }
 
+/// Executions of one tool without call ids, which two scopes recorded side by side with the same start and
+/// end: those of the scope that saw it later, each with the other's.
+fn twice_without_id(forest: &Forest<'_, '_>, kinds: &[Kind], execution_of: &[u32]) -> Vec<(u32, u32)> {
+    // Nodes are numbered by start.
+    let told: Vec<u32> = (0..forest.len() as u32)
+        .filter(|&node| kinds[node as usize] == Kind::ToolCall && execution_of[node as usize] == node)
+        .filter(|&node| forest.nodes[node as usize].tool_call_id.is_none())
+        .collect();
+    let mut joined: Vec<(u32, u32)> = Vec::new();
+    let mut taken = vec![false; told.len()];
+    for first in 0..told.len() {
+        let a = forest.nodes[told[first] as usize];
+        for second in first + 1..told.len().min(first + 1 + NEIGHBOURS) {
+            let b = forest.nodes[told[second] as usize];
+            if b.start_unix_nano.saturating_sub(a.start_unix_nano) > NEAR_NANOS {
+                break;
+            }
+            let ends = [told[first], told[second]].map(|node| forest.ends[node as usize]);
+            let near = ends[0].abs_diff(ends[1]) <= NEAR_NANOS.unsigned_abs();
+            let scopes_differ = a.scope.is_some() && b.scope.is_some() && a.scope != b.scope;
+            if near
+                && scopes_differ
+                && a.tool.is_some()
+                && a.tool == b.tool
+                && !taken[first]
+                && !taken[second]
+            {
+                (taken[first], taken[second]) = (true, true);
+                joined.push((told[second], told[first]));
+            }
+        }
+    }
+    joined
+}
+
 /// Joins executions with one call id that different scopes recorded side by side at the same time.
 fn seen_side_by_side(forest: &Forest<'_, '_>, kinds: &[Kind], execution_of: &mut [u32]) {
     let mut told: Vec<u32> = (0..forest.len() as u32)
@@ -95,6 +134,7 @@ fn seen_side_by_side(forest: &Forest<'_, '_>, kinds: &[Kind], execution_of: &mut
             joined.push((pair[1], pair[0]));
         }
     }
+    joined.extend(twice_without_id(forest, kinds, execution_of));
     for (gone, into) in joined {
         let into = execution_of[into as usize];
         execution_of[gone as usize] = into;

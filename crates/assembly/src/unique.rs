@@ -1,8 +1,10 @@
 //! The same span twice is one span.
 //!
 //! Identity is trace id + span id. Of several records the one with the later end wins, then the one
-//! with the larger token counts; nothing is ever added up. Two records that cannot be snapshots of
-//! one span are a conflict: both stay. Source: `DESIGN.md` counting rule 12, `facts/torture.md` T28.
+//! with the larger token counts; nothing is ever added up. A log record that bears the id of a span is
+//! an event of that very call, which the span tells better: it stands only where the span never came.
+//! Two records that cannot be snapshots of one span are a conflict: both stay. Source: `DESIGN.md`
+//! counting rule 12, `facts/torture.md` T28.
 
 use std::cmp::Ordering;
 
@@ -23,7 +25,8 @@ pub(crate) struct Unique<'s, 'a> {
 /// Keeps one record a span. The result does not depend on the order of `spans`.
 pub(crate) fn unique<'s, 'a>(spans: &'s [Span<'a>]) -> Unique<'s, 'a> {
     let mut records: Vec<&Span<'a>> = spans.iter().collect();
-    records.sort_unstable_by(|a, b| by_id(a, b).then_with(|| preferred(a, b)));
+    records
+        .sort_unstable_by(|a, b| by_id(a, b).then(a.from_log.cmp(&b.from_log)).then_with(|| preferred(a, b)));
     let mut kept: Vec<&Span<'a>> = Vec::with_capacity(records.len());
     let mut first_of_id = 0;
     let mut conflict = false;
@@ -34,7 +37,7 @@ pub(crate) fn unique<'s, 'a>(spans: &'s [Span<'a>]) -> Unique<'s, 'a> {
         } else if kept[first_of_id..]
             .iter()
             .take(CONFLICTS_COMPARED)
-            .any(|other| snapshots_of_one(other, record))
+            .any(|other| (record.from_log && !other.from_log) || snapshots_of_one(other, record))
         {
             continue;
         } else {
@@ -76,4 +79,23 @@ fn snapshots_of_one(a: &Span<'_>, b: &Span<'_>) -> bool {
         && agree(a.service, b.service)
         && agree(a.parent_span_id, b.parent_span_id)
         && agree(a.response_id, b.response_id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An event of a call never stands beside the call's span, whichever came first and ended later; it
+    /// stands for the call where there is no such span.
+    #[test]
+    fn an_event_of_a_span() {
+        let span = Span { span_id: "a", start_unix_nano: 1, duration_ms: Some(10.0), ..Span::default() };
+        let event = Span { from_log: true, start_unix_nano: 99_000_000, duration_ms: None, ..span.clone() };
+        for spans in [[span.clone(), event.clone()], [event.clone(), span]] {
+            let unique = unique(&spans);
+            assert!(!unique.conflict);
+            assert_eq!(unique.spans.iter().map(|span| span.from_log).collect::<Vec<_>>(), [false]);
+        }
+        assert_eq!(unique(&[event.clone(), event]).spans.len(), 1);
+    }
 }

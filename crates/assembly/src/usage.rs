@@ -5,10 +5,11 @@
 //! `DESIGN.md` counting rule 1, `facts/dialects.md` 2, rules 3 and 4.
 
 use crate::calls::{Call, Calls};
-use crate::classify::shadow;
+use crate::classify::{framework_scope, shadow};
 use crate::forest::Forest;
 use crate::kinds::{Kind, UsageSource};
-use crate::quality::USAGE_AGGREGATE;
+use crate::quality::{CALLS_NOT_TRACED, USAGE_AGGREGATE};
+use crate::span::Span;
 
 /// Hands totals of wrappers and agents down to calls that lack their own.
 pub(crate) fn settle<'a>(
@@ -99,36 +100,74 @@ pub(crate) fn fill_details<'a>(calls: &mut Calls<'a>, forest: &Forest<'_, 'a>, k
     if !calls.list.iter().any(partial) {
         return;
     }
-    // A run has a handful of scopes, so a list is enough.
-    let mut scopes: Vec<(Option<&str>, [bool; 3])> = Vec::new();
+    // A run has a handful of clients, so a list is enough.
+    let mut scopes: Vec<(Client<'a>, [bool; 3])> = Vec::new();
     let generations = forest.nodes.iter().zip(kinds).filter(|(_, kind)| **kind == Kind::ModelCall);
     for (span, _) in generations {
         let tokens = &span.tokens;
         let told =
             [tokens.cache_read.is_some(), tokens.cache_write.is_some(), tokens.reasoning_tokens.is_some()];
-        match scopes.iter_mut().find(|(scope, _)| *scope == span.scope) {
+        match scopes.iter_mut().find(|(client, _)| *client == client_of(span)) {
             Some((_, all)) => all.iter_mut().zip(told).for_each(|(all, one)| *all |= one),
-            None => scopes.push((span.scope, told)),
+            None => scopes.push((client_of(span), told)),
         }
     }
     for call in
         calls.list.iter_mut().filter(|call| call.span.kind == Kind::ModelCall && call.span.tokens.known())
     {
-        let Some((_, told)) = scopes.iter().find(|(scope, _)| *scope == call.span.scope) else {
+        let Some((_, told)) = scopes.iter().find(|(client, _)| *client == client_of(&call.span)) else {
             continue;
         };
         let reasons = call.span.any_model().is_some_and(always_reasons);
         let tokens = &mut call.span.tokens;
-        let zero_if = |told: bool| told.then_some(0);
-        tokens.cache_read = tokens.cache_read.or(zero_if(told[0]));
-        tokens.cache_write = tokens.cache_write.or(zero_if(told[1]));
-        tokens.reasoning_tokens = tokens.reasoning_tokens.or(zero_if(told[2] && !reasons));
+        // A part of what is unknown is unknown.
+        let zero_if = |told: bool, whole: Option<i64>| whole.filter(|_| told).map(|_| 0);
+        tokens.cache_read = tokens.cache_read.or(zero_if(told[0], tokens.input_tokens));
+        tokens.cache_write = tokens.cache_write.or(zero_if(told[1], tokens.input_tokens));
+        tokens.reasoning_tokens =
+            tokens.reasoning_tokens.or(zero_if(told[2] && !reasons, tokens.output_tokens));
         if tokens.input_uncached.is_none()
             && let (Some(input), Some(read), Some(write)) =
                 (tokens.input_tokens, tokens.cache_read, tokens.cache_write)
         {
             tokens.input_uncached = Some((input - read - write).max(0));
         }
+    }
+}
+
+/// Scope and provider: one scope may serve several providers, each of which tells other details.
+type Client<'a> = (Option<&'a str>, Option<&'a str>);
+
+fn client_of<'a>(span: &Span<'a>) -> Client<'a> {
+    (span.scope, span.provider)
+}
+
+/// Marks calls of client libraries below which tools ran although no further call was recorded: a loop of
+/// requests and tools under one span (automatic function calling), which tells of the last request at best.
+/// A framework may hang tools under the call that asked for them, and records the next call by itself
+/// (Google ADK).
+pub(crate) fn doubt_loops<'a>(
+    calls: &mut Calls<'a>,
+    forest: &Forest<'_, 'a>,
+    kinds: &[Kind],
+    codes: &mut Vec<&'a str>,
+) {
+    if !kinds.contains(&Kind::ToolCall) {
+        return;
+    }
+    let mut ran_tools = vec![false; forest.len() + 1];
+    for &node in forest.top_down.iter().rev() {
+        let node = node as usize;
+        let framework = || forest.nodes[node].scope.is_none_or(framework_scope);
+        if let Some(call) = calls.stands_on(node).filter(|_| ran_tools[node] && !framework()) {
+            let call = &mut calls.list[call];
+            call.stand_in = true;
+            if call.usage == UsageSource::Reported {
+                call.usage = UsageSource::Estimated;
+            }
+            codes.push(CALLS_NOT_TRACED);
+        }
+        ran_tools[forest.parents[node] as usize] |= ran_tools[node] || kinds[node] == Kind::ToolCall;
     }
 }
 

@@ -11,7 +11,7 @@ use crate::kinds::Kind;
 use crate::span::Span;
 
 /// Names that frameworks give when nobody names anything.
-const DEFAULTS: [&str; 16] = [
+const DEFAULTS: [&str; 19] = [
     "LangGraph",
     "RunnableSequence",
     "AgentExecutor",
@@ -19,6 +19,9 @@ const DEFAULTS: [&str; 16] = [
     "Agent workflow",
     "Agent Workflow",
     "agent run",
+    "Agent run",
+    "Agent",
+    "agent",
     "invoke_agent",
     "invoke_workflow",
     "ai.generateText",
@@ -75,13 +78,14 @@ fn only_agent<'a>(forest: &Forest<'_, 'a>, kinds: &[Kind]) -> Option<&'a str> {
     for &node in &forest.top_down {
         let node = node as usize;
         let below = below_agent[forest.parents[node] as usize];
-        below_agent[node] = below || kinds[node] == Kind::Agent;
-        if kinds[node] == Kind::Agent && !below {
-            let name = agent_name(forest.nodes[node]);
+        // One that nobody named leaves the word to those below it.
+        let name = agent_name(forest.nodes[node]).filter(|_| kinds[node] == Kind::Agent);
+        below_agent[node] = below || name.is_some();
+        if name.is_some() && !below {
             if only.is_some() && name != only {
                 return None;
             }
-            only = only.or(name);
+            only = name;
         }
     }
     only
@@ -91,9 +95,22 @@ fn agent_name<'a>(span: &Span<'a>) -> Option<&'a str> {
     span.step.and_then(meaningful).or_else(|| span.name.and_then(bare))
 }
 
-/// A name that says something.
+/// A name that says something: no framework's default, and no id of a single run.
 fn meaningful(name: &str) -> Option<&str> {
-    (!DEFAULTS.contains(&name) && !name.starts_with("unknown_service")).then_some(name)
+    let default = DEFAULTS.contains(&name) || name.starts_with("unknown_service");
+    (!default && !holds_uuid(name)).then_some(name)
+}
+
+/// Whether a UUID stands in the name: Koog and Microsoft's Agent Framework put one where a name belongs.
+fn holds_uuid(name: &str) -> bool {
+    const DASHES: [usize; 4] = [8, 13, 18, 23];
+    let uuid = |bytes: &[u8]| {
+        bytes.iter().enumerate().all(|(i, byte)| match DASHES.contains(&i) {
+            true => *byte == b'-',
+            false => byte.is_ascii_hexdigit(),
+        })
+    };
+    name.as_bytes().windows(36).any(uuid)
 }
 
 /// A span name without what the conventions put around the workflow's or agent's own.

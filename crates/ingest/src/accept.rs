@@ -20,7 +20,7 @@ use crate::config::Limits;
 use crate::counts::Ledger;
 use crate::inflate::{Coding, InflateError, inflate};
 use crate::journal::{AppendError, Entry, Journal};
-use crate::signal::Signal;
+use crate::signal::{Kept, METRICS_TURNED_AWAY, metric_points};
 
 /// What receivers, flusher and handle share.
 #[derive(Debug)]
@@ -156,7 +156,7 @@ impl Core {
         }
     }
 
-    /// Takes a trace request: when this returns `Ok`, its spans are durable.
+    /// Takes a request of traces or logs: when this returns `Ok`, its spans are durable.
     ///
     /// # Errors
     /// The request is at fault, or there is no room for it now.
@@ -164,14 +164,15 @@ impl Core {
         self: &Arc<Self>,
         body: Body,
         encoding: Encoding,
+        signal: Kept,
     ) -> Result<Accepted, Refusal> {
-        let answer = self.take(body, encoding).await;
+        let answer = self.take(body, encoding, signal).await;
         self.count(&answer);
         answer
     }
 
-    /// Answers a request of a signal that isn't stored: a success in which every item is rejected, so
-    /// that exporters neither fail nor try again.
+    /// Answers a metrics request: a success in which every point is rejected, so that exporters neither
+    /// fail nor try again.
     ///
     /// # Errors
     /// As for [`Core::accept`].
@@ -179,19 +180,18 @@ impl Core {
         self: &Arc<Self>,
         body: Body,
         encoding: Encoding,
-        signal: Signal,
     ) -> Result<Accepted, Refusal> {
         let core = Arc::clone(self);
         let counted = self.decode(
             move |core_body| {
                 let bytes = core_body.inflate(core.limits.max_message_bytes)?;
-                signal.count(&bytes, encoding).map_err(Refusal::Invalid)
+                metric_points(&bytes, encoding).map_err(Refusal::Invalid)
             },
             body,
         );
         let answer = counted.await.map(|rejected| {
             self.ledger.change(|counts| counts.other_signals += rejected);
-            Accepted { rejected, message: Some(signal.turned_away().to_owned()) }
+            Accepted { rejected, message: Some(METRICS_TURNED_AWAY.to_owned()) }
         });
         self.count(&answer);
         answer
@@ -202,7 +202,12 @@ impl Core {
         self.count(&Err(refusal.clone()));
     }
 
-    async fn take(self: &Arc<Self>, body: Body, encoding: Encoding) -> Result<Accepted, Refusal> {
+    async fn take(
+        self: &Arc<Self>,
+        body: Body,
+        encoding: Encoding,
+        signal: Kept,
+    ) -> Result<Accepted, Refusal> {
         let received_unix_micros = now_unix_micros();
         let (raw, coding) = (body.bytes.clone(), body.coding);
         let core = Arc::clone(self);
@@ -211,7 +216,7 @@ impl Core {
                 move |body| {
                     let bytes = body.inflate(core.limits.max_message_bytes)?;
                     let receipt = Receipt { received_unix_micros, source: &core.source };
-                    Ok(core.decoder.decode(&bytes, encoding, &receipt)?)
+                    Ok(signal.decode(&core.decoder, &bytes, encoding, &receipt)?)
                 },
                 body,
             )
@@ -221,10 +226,11 @@ impl Core {
             self.ledger.change(|counts| {
                 counts.received += decoded.received;
                 counts.rejected += decoded.received;
+                counts.add_records(signal, &decoded);
             });
             return Ok(accepted);
         }
-        let entry = Entry { received_unix_micros, encoding, coding, body: raw };
+        let entry = Entry { received_unix_micros, signal, encoding, coding, body: raw };
         self.keep(entry, decoded).await?;
         Ok(accepted)
     }
@@ -254,8 +260,9 @@ impl Core {
         let (acknowledge, acknowledged) = oneshot::channel();
         let held = self.backlog.take(decoded_bytes(&decoded));
         let core = Arc::clone(self);
+        let signal = entry.signal;
         self.journal.append(entry, move |written| {
-            let kept = written.map(|seq| core.hand_on(seq, decoded, held));
+            let kept = written.map(|seq| core.hand_on(seq, signal, decoded, held));
             // The sender may have hung up; its spans are kept all the same.
             let _gone = acknowledge.send(kept);
         });
@@ -265,11 +272,12 @@ impl Core {
         }
     }
 
-    fn hand_on(&self, seq: u64, decoded: Decoded, held: Reservation) {
+    fn hand_on(&self, seq: u64, signal: Kept, decoded: Decoded, held: Reservation) {
         self.ledger.change(|counts| {
             counts.received += decoded.received;
             counts.rejected += decoded.rejected;
             counts.in_flight += decoded.received - decoded.rejected;
+            counts.add_records(signal, &decoded);
         });
         let Decoded { spans, quarantined, .. } = decoded;
         // Without a flusher the record waits in the journal for the next start.

@@ -6,7 +6,8 @@
 //! |---|---|---|---|
 //! | `plimsoll.ingest.spans` | up-down counter | `state`: received, stored, quarantined, rejected, in_flight | spans |
 //! | `plimsoll.ingest.requests` | counter | `outcome`: accepted, invalid, too_large, refused | requests |
-//! | `plimsoll.ingest.other_signals` | counter | | metric points and log records that were turned away |
+//! | `plimsoll.ingest.log_records` | counter | `outcome`: call, no_call, rejected | log records by what they tell of |
+//! | `plimsoll.ingest.other_signals` | counter | | metric points that were turned away |
 //! | `plimsoll.ingest.flushes` | counter | `outcome`: ok, failed | commits to the lake |
 //! | `plimsoll.ingest.journal.size` | gauge | | bytes in the journal |
 //! | `plimsoll.ingest.journal.damaged` | counter | | stretches of the journal that were lost |
@@ -14,14 +15,16 @@
 //! | `plimsoll.ingest.ready` | gauge | | 1 while requests are taken |
 //!
 //! Invariant: `received = stored + quarantined + rejected + in_flight` in every [`Counts`] and in every
-//! reading of `plimsoll.ingest.spans`. A span is received when its request is durable or answered; a
+//! reading of `plimsoll.ingest.spans`; a log record that tells of a call is a span there. A span is received when its request is durable or answered; a
 //! request that was refused, and will be sent again, has received nothing.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use opentelemetry::KeyValue;
+use plimsoll_otlp::Decoded;
 
 use crate::accept::Core;
+use crate::signal::Kept;
 
 /// Numbers since the process started, of one instant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -44,7 +47,13 @@ pub struct Counts {
     pub too_large_requests: u64,
     /// Requests that were asked to come again.
     pub refused_requests: u64,
-    /// Metric points and log records that were turned away.
+    /// Log records that told of a call; they are among the spans.
+    pub log_calls: u64,
+    /// Log records that told of none and are stored nowhere.
+    pub log_passed_over: u64,
+    /// Log records that were none; they are among the rejected.
+    pub log_rejected: u64,
+    /// Metric points that were turned away.
     pub other_signals: u64,
     /// Commits to the lake.
     pub flushes: u64,
@@ -52,6 +61,17 @@ pub struct Counts {
     pub failed_flushes: u64,
     /// Stretches of the journal that could not be read back.
     pub damaged: u64,
+}
+
+impl Counts {
+    /// Adds what the log records of a request told of.
+    pub(crate) fn add_records(&mut self, signal: Kept, decoded: &Decoded) {
+        if signal == Kept::Logs {
+            self.log_calls += decoded.received - decoded.rejected;
+            self.log_passed_over += decoded.passed_over;
+            self.log_rejected += decoded.rejected;
+        }
+    }
 }
 
 /// The one place where they are counted.
@@ -100,7 +120,7 @@ const SPANS: Metric = Metric {
     },
 };
 
-const COUNTERS: [Metric; 4] = [
+const COUNTERS: [Metric; 5] = [
     Metric {
         name: "plimsoll.ingest.requests",
         unit: "{request}",
@@ -127,9 +147,23 @@ const COUNTERS: [Metric; 4] = [
         },
     },
     Metric {
+        name: "plimsoll.ingest.log_records",
+        unit: "{record}",
+        about: "log records by what they tell of; those of calls are among the spans",
+        attribute: "outcome",
+        read: |core| {
+            let counts = core.ledger.counts();
+            vec![
+                ("call", counts.log_calls),
+                ("no_call", counts.log_passed_over),
+                ("rejected", counts.log_rejected),
+            ]
+        },
+    },
+    Metric {
         name: "plimsoll.ingest.other_signals",
         unit: "{item}",
-        about: "metric points and log records that were turned away",
+        about: "metric points that were turned away",
         attribute: "",
         read: |core| vec![("", core.ledger.counts().other_signals)],
     },

@@ -333,8 +333,10 @@ fn again(core: &Core, held: Held, record: &Record) -> Result<Pending, String> {
     let body =
         inflate(entry.coding, &entry.body, unlimited, &mut memory).map_err(|error| error.to_string())?;
     let receipt = Receipt { received_unix_micros: entry.received_unix_micros, source: &core.source };
-    let mut decoded =
-        core.decoder.decode(&body, entry.encoding, &receipt).map_err(|error| error.to_string())?;
+    let mut decoded = entry
+        .signal
+        .decode(&core.decoder, &body, entry.encoding, &receipt)
+        .map_err(|error| error.to_string())?;
     if record.seq <= held.quarantine {
         decoded.quarantined = decoded.quarantined.slice(0, 0);
     }

@@ -1,4 +1,5 @@
-//! Spans into the lake: from the wire ([`Ingest`]) and from files ([`ingest_file`]).
+//! Spans, and the calls that log records tell of, into the lake: from the wire ([`Ingest`]) and from files
+//! ([`ingest_file`]).
 //!
 //! A request is decoded, journaled and acknowledged; the flusher brings what is durable into the
 //! lake. Decoding is `otlp`'s, tables are `lake`'s; when jobs run is `serve`'s, which is told of each
@@ -24,7 +25,8 @@ mod tables;
 pub use config::{FlushOptions, IngestConfig, Limits};
 pub use counts::Counts;
 pub use error::{FlushError, IngestError};
-pub use file::{FileError, FileInput, FileOptions, FileReport, ingest_file};
+pub use file::{FileError, FileInput, FileOptions, FileReport, ingest_file, read_bodies};
 pub use flush::Flushed;
 pub use inflate::Coding;
 pub use ingest::{Ingest, Shutdown};
+pub use signal::Kept;

@@ -11,6 +11,7 @@ use arrow::datatypes::SchemaRef;
 
 use crate::columns::Columns;
 use crate::dialect::Kind;
+use crate::explain::{Explained, Reasons};
 use crate::layout::{QuarantineLayout, SpanLayout};
 use crate::logs::tells_of_no_call;
 use crate::quality::{
@@ -111,7 +112,7 @@ impl Decoder {
         encoding: Encoding,
         receipt: &Receipt<'_>,
     ) -> Result<Decoded, DecodeError> {
-        self.decode_signal(Signal::Traces, body, encoding, receipt)
+        self.decode_signal(Signal::Traces, body, encoding, receipt, None).map(|(decoded, _)| decoded)
     }
 
     /// Decodes one logs export request: a row for each record that tells of a call. An empty request is
@@ -125,20 +126,47 @@ impl Decoder {
         encoding: Encoding,
         receipt: &Receipt<'_>,
     ) -> Result<Decoded, DecodeError> {
-        let decoded = self.decode_signal(Signal::Logs, body, encoding, receipt);
-        decoded.map_err(|error| match error {
-            DecodeError::Invalid(reason) => DecodeError::InvalidLogs(reason),
-            error => error,
-        })
+        let decoded = self.decode_signal(Signal::Logs, body, encoding, receipt, None);
+        decoded.map(|(decoded, _)| decoded).map_err(of_logs)
     }
 
+    /// Decodes one trace export request, and tells why its rows are what they are.
+    ///
+    /// # Errors
+    /// As [`Self::decode`].
+    pub fn explain(
+        &self,
+        body: &[u8],
+        encoding: Encoding,
+        receipt: &Receipt<'_>,
+    ) -> Result<Explained, DecodeError> {
+        let explained = self.decode_signal(Signal::Traces, body, encoding, receipt, Some(Vec::new()));
+        explained.map(|(decoded, reasons)| Explained { decoded, reasons })
+    }
+
+    /// The same for a logs export request.
+    ///
+    /// # Errors
+    /// As [`Self::decode_logs`].
+    pub fn explain_logs(
+        &self,
+        body: &[u8],
+        encoding: Encoding,
+        receipt: &Receipt<'_>,
+    ) -> Result<Explained, DecodeError> {
+        let explained = self.decode_signal(Signal::Logs, body, encoding, receipt, Some(Vec::new()));
+        explained.map(|(decoded, reasons)| Explained { decoded, reasons }).map_err(of_logs)
+    }
+
+    /// The rows of a body, and the reasons for those of `spans` where there is room for them.
     fn decode_signal(
         &self,
         signal: Signal,
         body: &[u8],
         encoding: Encoding,
         receipt: &Receipt<'_>,
-    ) -> Result<Decoded, DecodeError> {
+        reasons: Option<Vec<Reasons>>,
+    ) -> Result<(Decoded, Vec<Reasons>), DecodeError> {
         if body.len() > MAX_BODY {
             return Err(DecodeError::TooLarge { limit: MAX_BODY });
         }
@@ -160,26 +188,36 @@ impl Decoder {
             repeated: 0,
             passed_over: 0,
             rejected,
+            reasons,
         };
         let what = match signal {
             Signal::Traces => sink.spans_of(&body).map(|()| "span")?,
             Signal::Logs => sink.calls_of(&body).map(|()| "log record")?,
         };
         let messages = [sink.rejected.message(what), tells_of_no_call(sink.passed_over)];
-        Ok(Decoded {
+        let decoded = Decoded {
             received: sink.received() as u64,
             rejected: sink.rejected.spans(),
             passed_over: sink.passed_over,
             message: messages.into_iter().flatten().reduce(|first, second| format!("{first}; {second}")),
             spans: sink.spans.finish().map_err(misfit)?,
             quarantined: sink.quarantined.finish().map_err(misfit)?,
-        })
+        };
+        Ok((decoded, sink.reasons.unwrap_or_default()))
     }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what map_err hands over")]
 fn misfit(error: arrow::error::ArrowError) -> DecodeError {
     DecodeError::Misfit(error.to_string())
+}
+
+/// The error of a body that should have held logs.
+fn of_logs(error: DecodeError) -> DecodeError {
+    match error {
+        DecodeError::Invalid(reason) => DecodeError::InvalidLogs(reason),
+        error => error,
+    }
 }
 
 impl From<Malformed> for DecodeError {
@@ -202,6 +240,8 @@ pub(crate) struct Sink<'d> {
     /// Log records that tell of no call.
     pub(crate) passed_over: u64,
     rejected: Rejected,
+    /// Of each row of `spans`, where they are wanted.
+    reasons: Option<Vec<Reasons>>,
 }
 
 /// What the spans of one scope share.
@@ -259,6 +299,9 @@ impl<'d> Sink<'d> {
         'd: 'a,
     {
         let mut reading = Reading::new(&self.decoder.rules);
+        if self.reasons.is_some() {
+            reading.take_notes();
+        }
         let mut items = Vec::new();
         for_each_resource(body, |resource, scopes| {
             reading.enter_resource(resource);
@@ -368,6 +411,9 @@ impl<'d> Sink<'d> {
         self.attributes(span, origin, |index, _| reading.keeps(index), Table::Spans);
         self.spans.texts(at.quality, self.quality.sorted());
         self.spans.end_row();
+        if let Some(reasons) = &mut self.reasons {
+            reasons.push(reading.reasons(span));
+        }
     }
 
     /// A row of `quarantine`, for a start that can't be.

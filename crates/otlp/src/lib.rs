@@ -9,6 +9,7 @@ mod columns;
 mod decode;
 mod dialect;
 mod error;
+pub mod explain;
 mod json;
 mod layout;
 mod logs;

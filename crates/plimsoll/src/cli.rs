@@ -64,6 +64,10 @@ pub(crate) enum Command {
     Size(Box<commands::size::Size>),
     /// Quota requests and reservations for what the calendar brings.
     Plan(commands::plan::Plan),
+    /// Why a number is what it is: what each span was recognised as, by which rule, and what was ignored.
+    Explain(commands::explain::Explain),
+    /// What to mend in the telemetry, what costs most trust first.
+    Doctor(commands::doctor::Doctor),
     /// Verifies a lake: runs every check of sql/checks.
     Check(commands::check::Check),
 }

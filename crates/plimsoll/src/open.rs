@@ -9,18 +9,27 @@ use plimsoll_profile::{Limits, Policy, SessionFactory, SqlFiles};
 
 use crate::{embedded, failure::Failure, settings::Settings};
 
+/// The embedded table descriptions.
+pub(crate) fn schemas() -> Result<Schemas, Failure> {
+    Ok(Schemas::load(embedded::texts("tables", None)?)?)
+}
+
 /// The lake that the settings name, by the embedded table descriptions.
 pub(crate) async fn lake(settings: &Settings) -> Result<Lake, Failure> {
-    let schemas = Schemas::load(embedded::texts("tables", None)?)?;
-    Ok(Lake::open(settings.lake(), Arc::new(schemas)).await?)
+    Ok(Lake::open(settings.lake(), Arc::new(schemas()?)).await?)
 }
 
 /// The decoder, with a user's dialects merged over ours.
 pub(crate) fn decoder(settings: &Settings, lake: &Lake) -> Result<Arc<Decoder>, Failure> {
+    decoder_of(settings, lake.schemas())
+}
+
+/// The same without a lake.
+pub(crate) fn decoder_of(settings: &Settings, schemas: &Schemas) -> Result<Arc<Decoder>, Failure> {
     let texts = embedded::texts("dialects", settings.folders.dialects.as_deref())?;
     let dialects = Dialects::load(texts).map_err(Failure::input)?;
     let schema = |name: &str| {
-        lake.schemas()
+        schemas
             .get(name)
             .map(plimsoll_lake::TableSchema::arrow)
             .ok_or_else(|| Failure::internal(format!("table {name} is not described")))
@@ -35,15 +44,16 @@ pub(crate) fn catalog(settings: &Settings) -> Result<Catalog, Failure> {
     Ok(Catalog::load(texts)?)
 }
 
+/// What the SQL functions decide by.
+pub(crate) fn policy(settings: &Settings) -> Result<Policy, Failure> {
+    let rules = settings.rules();
+    let (zone, window) = (settings.time_zone()?, settings.acceptance_window());
+    Policy::new(catalog(settings)?, &rules, zone, window).map_err(Failure::input)
+}
+
 /// What every session shares.
 pub(crate) fn sessions(settings: &Settings) -> Result<SessionFactory, Failure> {
-    let policy = Policy::new(
-        catalog(settings)?,
-        &settings.rules(),
-        settings.time_zone()?,
-        settings.acceptance_window(),
-    )
-    .map_err(Failure::input)?;
+    let policy = policy(settings)?;
     let mut sql = SqlFiles::embedded();
     if let Some(folder) = &settings.folders.sql {
         sql = sql.overlaid(folder).map_err(crate::failure::file(folder))?;

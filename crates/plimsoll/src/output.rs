@@ -57,6 +57,38 @@ pub(crate) fn answer(
     ended(written.and_then(|()| Ok(out.flush()?)))
 }
 
+/// Prints a list: an array of objects, or a row each under the names of their fields.
+pub(crate) fn list(items: &[impl Serialize], format: Format) -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stdout());
+    let written = match format {
+        Format::Json => serde_json::to_writer_pretty(&mut out, items)
+            .map_err(Failure::internal)
+            .and_then(|()| Ok(writeln!(out)?)),
+        Format::Csv => csv_list(&mut out, items),
+        Format::Table | Format::Parquet => Err(Failure::input("this is printed as a table, JSON or CSV")),
+    };
+    ended(written.and_then(|()| Ok(out.flush()?)))
+}
+
+fn csv_list(out: &mut impl Write, items: &[impl Serialize]) -> Result<(), Failure> {
+    let mut writer = ::csv::Writer::from_writer(out);
+    for (at, item) in items.iter().enumerate() {
+        let serde_json::Value::Object(fields) = serde_json::to_value(item).map_err(Failure::internal)? else {
+            return Err(Failure::internal("an item of a list has no fields"));
+        };
+        if at == 0 {
+            writer.write_record(fields.keys()).map_err(Failure::internal)?;
+        }
+        let texts = fields.values().map(|value| match value {
+            serde_json::Value::Null => String::new(),
+            serde_json::Value::String(text) => guard_text(text),
+            other => other.to_string(),
+        });
+        writer.write_record(texts).map_err(Failure::internal)?;
+    }
+    Ok(writer.flush()?)
+}
+
 /// Prints a line.
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
     ended(writeln!(io::stdout().lock(), "{text}").map_err(Failure::from))

@@ -1,7 +1,9 @@
 //! The DataFusion session over a lake: the table provider, our SQL functions, the runner of `sql/`,
 //! and the queries that measure what a plan is made from.
 
+mod advice;
 mod error;
+mod explain;
 mod functions;
 mod jobs;
 mod lake_table;
@@ -19,7 +21,9 @@ mod together;
 mod touched;
 mod write;
 
+pub use advice::{Advice, Findings, advise};
 pub use error::ProfileError;
+pub use explain::{Verdict, explain};
 pub use jobs::Job;
 pub use measure::measure;
 pub use plans::store_plan;

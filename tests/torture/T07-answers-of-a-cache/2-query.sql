@@ -1,2 +1,2 @@
 -- Two operations, one of which a provider served.
-SELECT model_calls, model_attempts, input_tokens, output_tokens FROM runs
+SELECT model_calls, (SELECT count(*) FROM attempts) AS requests, input_tokens, output_tokens FROM runs

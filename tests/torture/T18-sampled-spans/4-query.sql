@@ -1,2 +1,2 @@
 -- A reader is told.
-SELECT counted, count, of FROM quality WHERE reason = 'sampled'
+SELECT CAST(count AS DOUBLE) / of AS share FROM quality WHERE reason = 'sampled' AND counted = 'spans'

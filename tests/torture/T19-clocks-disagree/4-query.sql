@@ -1,2 +1,2 @@
 -- Counted where trust is told.
-SELECT counted, count FROM quality WHERE reason = 'negative_duration' AND counted = 'spans'
+SELECT service, count FROM quality WHERE reason = 'negative_duration' AND counted = 'runs'

@@ -1,2 +1,2 @@
 -- Kept aside, as sent.
-SELECT reason, start_unix_nano FROM quarantine ORDER BY trace_id
+SELECT DISTINCT reason, trace_id, start_unix_nano FROM quarantine ORDER BY trace_id

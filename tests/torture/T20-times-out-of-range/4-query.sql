@@ -1,2 +1,2 @@
 -- Counted where trust is told.
-SELECT count FROM quality WHERE reason = 'quarantined.time_out_of_range'
+SELECT CAST(count AS DOUBLE) / of AS share FROM quality WHERE reason = 'quarantined.time_out_of_range'

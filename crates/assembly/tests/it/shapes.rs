@@ -1,6 +1,6 @@
 //! Runs made by hand, with answers worked out by hand.
 
-use plimsoll_assembly::{Kind, Outcome, Span, Tokens, UsageSource, assemble, quality};
+use plimsoll_assembly::{Kind, Outcome, Span, Status, Tokens, UsageSource, assemble, quality};
 
 use crate::make::{T0, chat, refused, silent_chat, span, tokens, tool};
 
@@ -202,4 +202,66 @@ fn one_run_of_several_traces() {
 fn no_spans() {
     let got = assemble("r", Vec::new());
     assert_eq!((got.run.outcome, got.run.spans, got.run.end_time), (Outcome::Open, 0, None));
+}
+
+/// Names that hold an id name nothing; an agent that nobody named leaves the word to the one below.
+#[test]
+fn names_that_say_nothing() {
+    let agent =
+        |id, parent, name, step| Span { name: Some(name), step, ..span(id, parent, Kind::Agent, 0, 90) };
+    let spans = vec![
+        agent("a", "", "agent.5b8efff7-9803-4103-d269-b633813fc60c", Some("Agent workflow")),
+        agent("b", "a", "invoke_agent Writer", None),
+        chat("c", "b", 1, 80, 100, 10),
+    ];
+    assert_eq!(assemble("r", spans).run.workflow.as_deref(), Some("Writer"));
+}
+
+/// An agent without any model call had its calls go by unseen: their number and tokens are unknown. One that
+/// failed before its first call made none.
+#[test]
+fn calls_not_traced() {
+    let agent = span("a", "", Kind::Agent, 0, 90);
+    let tool = span("t", "a", Kind::ToolCall, 10, 20);
+    let unseen = assemble("r", vec![agent.clone(), tool]).run;
+    assert_eq!((unseen.model_calls, unseen.tokens.input_tokens, unseen.tool_calls), (None, None, Some(1)));
+    assert_eq!(unseen.quality, [quality::CALLS_NOT_TRACED]);
+    let failed = assemble("r", vec![Span { status: Status::Error, ..agent }]).run;
+    assert_eq!((failed.model_calls, failed.tokens.input_tokens), (Some(0), Some(0)));
+}
+
+/// Tools under a call that shows no further request: a loop under one span, whose requests nobody counted.
+#[test]
+fn a_loop_under_one_span() {
+    let spans = vec![
+        span("r", "", Kind::Request, 0, 100),
+        Span {
+            scope: Some("opentelemetry.instrumentation.google_genai"),
+            ..chat("a", "r", 1, 90, 1_733, 207)
+        },
+        span("t", "a", Kind::ToolCall, 10, 20),
+        span("u", "a", Kind::ToolCall, 30, 40),
+    ];
+    let got = assemble("r", spans);
+    assert_eq!((got.run.model_calls, got.run.tokens.input_tokens, got.run.tool_calls), (None, None, Some(2)));
+    assert_eq!(got.model_calls[0].usage_source, UsageSource::Estimated);
+    assert!(got.run.quality.contains(&quality::CALLS_NOT_TRACED));
+}
+
+/// Two instrumentations of one framework show two trees: each call and each tool is one.
+#[test]
+fn one_framework_instrumented_twice() {
+    let [one, two] = ["openinference.instrumentation.langchain", "opentelemetry.instrumentation.langchain"];
+    let scoped = |scope, span| Span { scope: Some(scope), tool: Some("fetch"), ..span };
+    let spans = vec![
+        span("r", "", Kind::Request, 0, 1_000),
+        scoped(one, chat("a", "r", 100, 220, 500, 50)),
+        scoped(two, chat("b", "r", 99, 221, 500, 50)),
+        scoped(one, span("t", "r", Kind::ToolCall, 230, 260)),
+        scoped(two, span("u", "r", Kind::ToolCall, 229, 261)),
+        scoped(one, span("v", "r", Kind::ToolCall, 231, 259)),
+        scoped(two, span("w", "r", Kind::ToolCall, 230, 262)),
+    ];
+    let run = assemble("r", spans).run;
+    assert_eq!((run.model_calls, run.tokens.input_tokens, run.tool_calls), (Some(1), Some(500), Some(2)));
 }

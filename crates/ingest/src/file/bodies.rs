@@ -16,6 +16,7 @@ use super::options::{BadItem, FileFormat};
 use super::rows::RowReader;
 use super::span::Rows;
 use super::wire::{self, MAX_MESSAGE, WireError};
+use crate::signal::Kept;
 
 /// Most bytes of a JSON document, which has to be in memory whole.
 const MAX_DOCUMENT: usize = 256 << 20;
@@ -30,6 +31,8 @@ const TOLD: usize = 10;
 pub(super) struct Body {
     pub(super) bytes: Vec<u8>,
     pub(super) encoding: Encoding,
+    /// What it carries; none where only decoding can tell.
+    pub(super) signal: Option<Kept>,
     /// Number of the last line, row, message or resource in it.
     pub(super) through: u64,
     /// Whether other bodies may be good where this one is not.
@@ -112,7 +115,13 @@ impl Bodies {
                         bytes.clear();
                     }
                 }
-                let body = Body { bytes, encoding: Encoding::Protobuf, through: *number, skippable: false };
+                let body = Body {
+                    bytes,
+                    encoding: Encoding::Protobuf,
+                    signal: None,
+                    through: *number,
+                    skippable: false,
+                };
                 Ok((!body.bytes.is_empty()).then_some(body))
             }
             Kind::Delimited { reader, number } => {
@@ -122,6 +131,7 @@ impl Bodies {
                         return Ok(Some(Body {
                             bytes,
                             encoding: Encoding::Protobuf,
+                            signal: None,
                             through: *number,
                             skippable: true,
                         }));
@@ -140,17 +150,18 @@ impl Bodies {
                             bad.add(*number, format!("the line is longer than {MAX_LINE} bytes"))
                         }
                         Line::Whole(bytes) if bytes.trim_ascii().is_empty() => {}
-                        Line::Whole(bytes) if !speaks_of_traces(&bytes) => {
-                            bad.add(*number, "the line holds no traces".to_owned());
-                        }
-                        Line::Whole(bytes) => {
-                            return Ok(Some(Body {
-                                bytes,
-                                encoding: Encoding::Json,
-                                through: *number,
-                                skippable: true,
-                            }));
-                        }
+                        Line::Whole(bytes) => match speaks_of(&bytes) {
+                            None => bad.add(*number, "the line holds neither traces nor logs".to_owned()),
+                            signal => {
+                                return Ok(Some(Body {
+                                    bytes,
+                                    encoding: Encoding::Json,
+                                    signal,
+                                    through: *number,
+                                    skippable: true,
+                                }));
+                            }
+                        },
                     }
                 }
                 Ok(None)
@@ -192,15 +203,19 @@ fn first_line(start: &[u8]) -> &[u8] {
 }
 
 fn speaks_otlp(line: &[u8]) -> bool {
-    speaks_of_traces(line) || contains(line, b"\"resourceLogs\"") || contains(line, b"\"resourceMetrics\"")
+    speaks_of(line).is_some() || position(line, b"\"resourceMetrics\"").is_some()
 }
 
-fn speaks_of_traces(line: &[u8]) -> bool {
-    contains(line, b"\"resourceSpans\"")
+/// What an OTLP request in JSON carries, of what is kept: by the key that comes first, since both may
+/// stand among its values.
+fn speaks_of(json: &[u8]) -> Option<Kept> {
+    let keys = [(&b"\"resourceSpans\""[..], Kept::Traces), (b"\"resourceLogs\"", Kept::Logs)];
+    let found = keys.into_iter().filter_map(|(key, signal)| Some((position(json, key)?, signal)));
+    found.min_by_key(|(at, _)| *at).map(|(_, signal)| signal)
 }
 
-fn contains(line: &[u8], word: &[u8]) -> bool {
-    line.windows(word.len()).any(|window| window == word)
+fn position(line: &[u8], word: &[u8]) -> Option<usize> {
+    line.windows(word.len()).position(|window| window == word)
 }
 
 fn document(name: &str, mut reader: Reader) -> Result<Option<Body>, FileError> {
@@ -210,7 +225,8 @@ fn document(name: &str, mut reader: Reader) -> Result<Option<Body>, FileError> {
     if bytes.len() > MAX_DOCUMENT {
         return Err(FileError::TooLarge { name: name.to_owned(), limit: MAX_DOCUMENT });
     }
-    let body = Body { bytes, encoding: Encoding::Json, through: 1, skippable: false };
+    let signal = speaks_of(&bytes);
+    let body = Body { bytes, encoding: Encoding::Json, signal, through: 1, skippable: false };
     Ok((!body.bytes.trim_ascii().is_empty()).then_some(body))
 }
 

@@ -16,7 +16,7 @@ pub enum FileError {
         source: io::Error,
     },
     /// It is not OTLP.
-    #[error("{name} is not an OTLP trace request: {reason}")]
+    #[error("{name} is not an OTLP request of traces or logs: {reason}")]
     NotOtlp {
         /// The file.
         name: String,

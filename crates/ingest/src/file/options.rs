@@ -22,12 +22,12 @@ pub enum FileFormat {
     /// By how it starts.
     #[default]
     Auto,
-    /// One OTLP trace request in protobuf, or several after one another.
+    /// One OTLP request of traces or logs in protobuf, or several after one another.
     OtlpProto,
     /// OTLP requests in protobuf, each after its length in four bytes, as the collector's file exporter
     /// writes them.
     OtlpProtoDelimited,
-    /// One OTLP trace request in JSON.
+    /// One OTLP request of traces or logs in JSON.
     OtlpJson,
     /// JSON lines: OTLP requests, or rows of a request trace.
     Jsonl,
@@ -87,6 +87,8 @@ pub struct FileReport {
     pub quarantined: u64,
     /// Spans stored nowhere.
     pub rejected: u64,
+    /// Log records that tell of no call, and are stored nowhere.
+    pub passed_over: u64,
     /// Lines, records or messages that could not be read.
     pub lines_bad: u64,
     /// The first of them.

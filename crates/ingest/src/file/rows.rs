@@ -15,6 +15,7 @@ use super::error::FileError;
 use super::lines::{self, Line, MAX_LINE};
 use super::span::{Row, Rows};
 use super::time::TimeError;
+use crate::signal::Kept;
 
 /// Rows of one request.
 const BATCH: usize = 1000;
@@ -121,7 +122,8 @@ impl RowReader {
         }
         self.any_good = true;
         let bytes = self.rows.request(spans);
-        Ok(Some(Body { bytes, encoding: Encoding::Protobuf, through: self.number, skippable: false }))
+        let signal = Some(Kept::Traces);
+        Ok(Some(Body { bytes, encoding: Encoding::Protobuf, signal, through: self.number, skippable: false }))
     }
 
     /// Where not one row has been read yet, it's the file that is at fault rather than the row.

@@ -7,14 +7,15 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use plimsoll_lake::Lake;
-use plimsoll_otlp::{Decoder, Receipt};
+use plimsoll_otlp::{DecodeError, Decoded, Decoder, Receipt};
 
-use super::bodies::{Bad, Bodies};
+use super::bodies::{Bad, Bodies, Body};
 use super::content::Content;
 use super::error::FileError;
 use super::options::{FileInput, FileOptions, FileProgress, FileReport};
 use super::span::Rows;
 use crate::accept::now_unix_micros;
+use crate::signal::Kept;
 use crate::tables::{Committed, Held, Tables};
 
 /// Bytes of OTLP that one commit covers: some 50,000 spans, some 100 MB of memory while it is decoded.
@@ -38,6 +39,7 @@ struct Chunk {
     spans: Vec<RecordBatch>,
     quarantined: Vec<RecordBatch>,
     rejected: u64,
+    passed_over: u64,
     end: bool,
 }
 
@@ -94,6 +96,7 @@ pub async fn ingest_file(
             report.spans += rows(&chunk.spans);
             report.quarantined += rows(&chunk.quarantined);
             report.rejected += chunk.rejected;
+            report.passed_over += chunk.passed_over;
         }
         progress(FileProgress {
             bytes: reading.content.read_bytes(),
@@ -149,9 +152,10 @@ impl Reading {
             bytes += body.bytes.len();
             self.through = body.through;
             let receipt = Receipt { received_unix_micros: self.received_unix_micros, source: &self.source };
-            match self.decoder.decode(&body.bytes, body.encoding, &receipt) {
+            match decode(&self.decoder, &body, &receipt) {
                 Ok(decoded) => {
                     chunk.rejected += decoded.rejected;
+                    chunk.passed_over += decoded.passed_over;
                     if decoded.spans.num_rows() > 0 {
                         chunk.spans.push(decoded.spans);
                     }
@@ -170,6 +174,22 @@ impl Reading {
         }
         Ok(chunk)
     }
+}
+
+/// Decodes a body. Protobuf doesn't say what it carries: what is no trace request, or one without a single
+/// good span, may be a logs request.
+fn decode(decoder: &Decoder, body: &Body, receipt: &Receipt<'_>) -> Result<Decoded, DecodeError> {
+    let decoded = |signal: Kept| signal.decode(decoder, &body.bytes, body.encoding, receipt);
+    if let Some(signal) = body.signal {
+        return decoded(signal);
+    }
+    let traces = decoded(Kept::Traces);
+    let no_spans =
+        traces.as_ref().is_ok_and(|traces| traces.rejected > 0 && traces.rejected == traces.received);
+    if !no_spans && !matches!(traces, Err(DecodeError::Invalid(_))) {
+        return traces;
+    }
+    decoded(Kept::Logs).or(traces)
 }
 
 fn rows(batches: &[RecordBatch]) -> u64 {

@@ -1,7 +1,7 @@
 //! Protobuf files, taken apart without decoding them.
 //!
-//! A trace request is a sequence of resource spans, so a large file is cut between them into smaller
-//! requests; what is in them is the decoder's.
+//! A trace request is a sequence of resource spans, and a logs request is shaped alike, so a large file is
+//! cut between them into smaller requests; what is in them is the decoder's.
 
 use std::io::{self, BufRead, Read};
 

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! segment   "PLIMSOLL" version:u32 zero:u32 first_seq:u64 zero:u32 crc32:u32     32 bytes
-//! record    "PLJR" length:u32 crc32:u32 encoding:u8 coding:u8 zero:u16
+//! record    "PLJR" length:u32 crc32:u32 encoding:u8 coding:u8 signal:u8 zero:u8
 //!           seq:u64 received_unix_micros:i64 body                               32 bytes and the body
 //! ```
-//! Integers are little-endian. A record's checksum covers all that follows it, and starts from the
+//! Integers are little-endian. Signal 0 is traces: older journals hold nothing else. A record's checksum covers all that follows it, and starts from the
 //! segment's salt, so that neither a block of an older file nor a body that looks like a record is
 //! taken for one.
 
@@ -14,6 +14,7 @@ use crc32fast::Hasher;
 use plimsoll_otlp::Encoding;
 
 use crate::inflate::Coding;
+use crate::signal::Kept;
 
 /// Bytes of a record before its body.
 pub(super) const RECORD_HEAD: usize = 32;
@@ -31,6 +32,8 @@ const SEGMENT_MARK: [u8; 8] = *b"PLIMSOLL";
 pub struct Entry {
     /// Receipt, microseconds since 1970, UTC.
     pub received_unix_micros: i64,
+    /// What the body carries.
+    pub signal: Kept,
     /// How the body is written, once decompressed.
     pub encoding: Encoding,
     /// How the body is compressed.
@@ -70,6 +73,10 @@ pub(super) fn record_head(entry: &Entry, length: u32, seq: u64, salt: u32) -> [u
         Coding::Gzip => 1,
         Coding::Zstd => 2,
     };
+    head[14] = match entry.signal {
+        Kept::Traces => 0,
+        Kept::Logs => 1,
+    };
     head[16..24].copy_from_slice(&seq.to_le_bytes());
     head[24..].copy_from_slice(&entry.received_unix_micros.to_le_bytes());
     let crc = checksum(&head, &entry.body, salt);
@@ -98,8 +105,14 @@ pub(super) fn parse(head: &[u8; RECORD_HEAD], body: Bytes, salt: u32) -> Option<
         2 => Coding::Zstd,
         _ => return None,
     };
+    let signal = match head[14] {
+        0 => Kept::Traces,
+        1 => Kept::Logs,
+        _ => return None,
+    };
     let received_unix_micros = u64_at(head, 24).cast_signed();
-    Some(Record { seq: u64_at(head, 16), entry: Entry { received_unix_micros, encoding, coding, body } })
+    let entry = Entry { received_unix_micros, signal, encoding, coding, body };
+    Some(Record { seq: u64_at(head, 16), entry })
 }
 
 /// The bytes that a segment starts with.
@@ -137,4 +150,35 @@ fn u64_at(bytes: &[u8; 32], at: usize) -> u64 {
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[at..at + 8]);
     u64::from_le_bytes(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record of traces is laid out as it was before there were others, so that journals of either age
+    /// are read; one of logs is told apart; one of a signal that nobody knows is no record.
+    #[test]
+    fn signals_of_records() {
+        let head = |signal| {
+            let body = Bytes::from_static(b"body");
+            let entry = Entry {
+                received_unix_micros: 1,
+                signal,
+                encoding: Encoding::Protobuf,
+                coding: Coding::Identity,
+                body,
+            };
+            record_head(&entry, 4, 9, 7)
+        };
+        let read = |head| parse(&head, Bytes::from_static(b"body"), 7).map(|record| record.entry.signal);
+        assert_eq!(head(Kept::Traces)[12..16], [0; 4]);
+        assert_eq!(read(head(Kept::Traces)), Some(Kept::Traces));
+        assert_eq!(read(head(Kept::Logs)), Some(Kept::Logs));
+        let mut unknown = head(Kept::Logs);
+        unknown[14] = 9;
+        let crc = checksum(&unknown, b"body", 7);
+        unknown[8..12].copy_from_slice(&crc.to_le_bytes());
+        assert_eq!(read(unknown), None);
+    }
 }

@@ -107,8 +107,8 @@ async fn export(
         answer::status(&refusal)
     })?;
     let taken = match signal {
-        Signal::Traces => core.accept(body, Encoding::Protobuf).await,
-        Signal::Metrics | Signal::Logs => core.turn_away(body, Encoding::Protobuf, signal).await,
+        Signal::Kept(signal) => core.accept(body, Encoding::Protobuf, signal).await,
+        Signal::Metrics => core.turn_away(body, Encoding::Protobuf).await,
     };
     match taken {
         Ok(accepted) => Ok(answer::success(&accepted, signal, Encoding::Protobuf)),

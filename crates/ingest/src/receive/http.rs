@@ -1,4 +1,5 @@
-//! OTLP/HTTP: `POST /v1/traces` in protobuf or JSON, whole, gzip or Zstandard.
+//! OTLP/HTTP: `POST /v1/traces`, `/v1/logs` and `/v1/metrics` in protobuf or JSON, whole, gzip or
+//! Zstandard.
 //!
 //! | answer | when | body |
 //! |---|---|---|
@@ -99,8 +100,8 @@ async fn export(
     let (bytes, held) = read.await.inspect_err(|refusal| core.refused(refusal))?;
     let body = Body { bytes, coding, held };
     match signal {
-        Signal::Traces => core.accept(body, encoding).await,
-        Signal::Metrics | Signal::Logs => core.turn_away(body, encoding, signal).await,
+        Signal::Kept(signal) => core.accept(body, encoding, signal).await,
+        Signal::Metrics => core.turn_away(body, encoding).await,
     }
 }
 

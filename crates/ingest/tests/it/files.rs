@@ -147,7 +147,7 @@ async fn otlp_files_are_read_in_every_form() {
     let pretty = serde_json::to_string_pretty(&request(vec![span("pretty")])).unwrap();
     assert_eq!(text(&place, "e.json", pretty).await.spans, 1);
     let lines = format!(
-        "{}\n{{\"resourceLogs\": []}}\n{}\n{{\"resourceSpans\": 5}}\n",
+        "{}\n{{\"resourceMetrics\": []}}\n{}\n{{\"resourceSpans\": 5}}\n",
         json("first"),
         json("second")
     );

@@ -168,24 +168,19 @@ async fn wrong_requests_are_told_what_is_right() {
     assert_eq!(answer.header("allow"), "POST");
 }
 
-/// Metrics and logs are answered so that exporters neither fail nor try again, and are told why.
+/// Metrics are answered so that exporters neither fail nor try again, and are told why.
 #[tokio::test(flavor = "multi_thread")]
-async fn other_signals_are_turned_away_with_success() {
+async fn metrics_are_turned_away_with_success() {
     let place = Place::new().await;
     let ingest = place.start().await;
     let address = ingest.http_addr().unwrap();
-    let logs = json!({ "resourceLogs": [{ "scopeLogs": [{ "logRecords": [{ "body": { "stringValue": "x" } }, {}] }] }] });
-    let answer = send(address, "POST", "/v1/logs", &[JSON], logs.to_string().into_bytes()).await;
-    assert_eq!(answer.status, 200);
-    assert_eq!(answer.json()["partialSuccess"]["rejectedLogRecords"], "2");
-    assert!(answer.json()["partialSuccess"]["errorMessage"].as_str().unwrap().contains("not stored"));
     let metrics = json!({ "resourceMetrics": [{ "scopeMetrics": [{ "metrics": [
         { "name": "m", "gauge": { "dataPoints": [{ "asInt": "1" }, { "asInt": "2" }, { "asInt": "3" }] } }] }] }] });
     let answer = send(address, "POST", "/v1/metrics", &[JSON], metrics.to_string().into_bytes()).await;
     assert_eq!(answer.json()["partialSuccess"]["rejectedDataPoints"], "3");
     let answer = send(address, "POST", "/v1/metrics", &[PROTOBUF], b"\xff".to_vec()).await;
     assert_eq!(answer.status, 400);
-    assert_eq!((ingest.counts().other_signals, ingest.counts().received), (5, 0));
+    assert_eq!((ingest.counts().other_signals, ingest.counts().received), (3, 0));
 }
 
 /// Logs on the path of traces look like spans without ids: none is stored, and the sender is told.

@@ -7,8 +7,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use plimsoll_ingest::Coding;
 use plimsoll_ingest::journal::{AppendError, Entry, Journal, JournalError, JournalOptions, Replayed};
+use plimsoll_ingest::{Coding, Kept};
 use plimsoll_otlp::Encoding;
 use proptest::prelude::*;
 
@@ -19,6 +19,7 @@ fn options(directory: &Path) -> JournalOptions {
 fn entry(body: impl Into<Bytes>) -> Entry {
     Entry {
         received_unix_micros: 1_700_000_000_000_000,
+        signal: Kept::Logs,
         encoding: Encoding::Json,
         coding: Coding::Gzip,
         body: body.into(),

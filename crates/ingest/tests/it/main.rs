@@ -7,5 +7,6 @@ mod files;
 mod grpc;
 mod http;
 mod journal;
+mod logs;
 mod pipeline;
 mod support;

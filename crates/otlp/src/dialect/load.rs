@@ -9,6 +9,7 @@ use toml::Spanned;
 use super::Pattern;
 use super::file::{Correction, Field, File, Fold, Input, KindRule, Place};
 use crate::DialectError;
+use crate::explain::Rule;
 
 /// The dialect tables, merged.
 #[derive(Debug, Clone, Default)]
@@ -40,6 +41,12 @@ pub(crate) struct Sourced<T> {
 }
 
 impl<T> Sourced<T> {
+    /// Where the rule stands, in a table of that name.
+    pub(crate) fn at(&self, table: &'static str, dialects: &[String]) -> Rule {
+        let dialect = dialects.get(self.dialect).cloned().unwrap_or_default();
+        Rule { table, dialect, file: self.file.clone(), line: self.line }
+    }
+
     /// An error at this rule.
     pub(crate) fn error(&self, reason: String) -> DialectError {
         DialectError { file: self.file.clone(), line: self.line, reason }

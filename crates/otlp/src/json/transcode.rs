@@ -19,6 +19,9 @@ use crate::rejected::Rejected;
 const SPAN_KINDS: [&str; 6] = ["UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"];
 const STATUS_CODES: [&str; 3] = ["UNSET", "OK", "ERROR"];
 
+/// Text beyond this isn't copied: nothing reads that far into a value.
+const MAX_TEXT: usize = 1 << 20;
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Request<'a> {
@@ -192,7 +195,10 @@ pub(super) fn write_any(node: &Node<'_>, out: &mut Vec<u8>) {
         return;
     };
     match (&**member, value) {
-        ("stringValue", Node::Text(text)) => write_bytes(1, text.as_bytes(), out),
+        ("stringValue", Node::Text(text)) => {
+            let end = text.floor_char_boundary(MAX_TEXT);
+            write_bytes(1, &text.as_bytes()[..end], out);
+        }
         ("boolValue", Node::Flag(flag)) => write_number(2, u64::from(*flag), out),
         ("intValue", value) => match integer(value) {
             Some(number) => write_number(3, number.cast_unsigned(), out),

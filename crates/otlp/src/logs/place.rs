@@ -47,8 +47,9 @@ impl Sink<'_> {
 
 /// Says how many records tell of no call; nothing where all do.
 pub(crate) fn tells_of_no_call(records: u64) -> Option<String> {
-    (records > 0).then(|| {
-        let plural = if records == 1 { " tells" } else { "s tell" };
-        format!("{records} log record{plural} of no model or tool call and are not stored")
-    })
+    match records {
+        0 => None,
+        1 => Some("1 log record tells of no model or tool call and is not stored".to_owned()),
+        _ => Some(format!("{records} log records tell of no model or tool call and are not stored")),
+    }
 }

@@ -9,13 +9,13 @@ use ahash::RandomState;
 use arrow::datatypes::{DataType, Schema};
 
 use super::KeySet;
+use super::amend::{CorrectionRule, InputRule};
 use super::kind::KindTest;
 use super::log::LogTest;
 use super::place::PlaceRule;
-use crate::dialect::{
-    Alias, Basis, Correction, Dialects, Kind, Lookup, Origin, Pattern, Sourced, Unit, VersionRange,
-};
-use crate::quality::{self, MISREPORTED};
+use super::scopes::ScopeTests;
+use crate::dialect::{Alias, Dialects, Lookup, Origin, Pattern, Sourced, Unit, VersionRange};
+use crate::explain::Rule;
 use crate::{DialectError, OtlpError};
 
 /// Columns that the decoder fills by itself.
@@ -82,6 +82,10 @@ pub(crate) struct Rules {
     pub(crate) resource_noise: KeySet,
     pub(super) known: Known,
     pub(crate) dialect_names: Vec<String>,
+    /// Where the rules stand, for those who ask why.
+    pub(super) sources: Vec<Rule>,
+    /// The names of the targets.
+    names: Vec<String>,
 }
 
 /// Where the value of an attribute goes.
@@ -111,6 +115,7 @@ pub(super) struct AliasRule {
     /// Names of the log records that it is for; none for spans and all log records.
     pub(super) log: Vec<Pattern>,
     pub(super) alias: Alias,
+    pub(super) at: u16,
 }
 
 /// The slot of what is not in a slot.
@@ -120,8 +125,16 @@ pub(super) const NO_SLOT: u16 = u16::MAX;
 #[derive(Debug)]
 pub(super) struct Target {
     pub(super) shape: Shape,
-    /// What the column's values are folded to; none for those that say nothing.
-    pub(super) fold: Option<Lookup<Option<Box<str>>>>,
+    /// What the column's values are folded to.
+    pub(super) fold: Option<Lookup<Folded>>,
+}
+
+/// What values of a column mean.
+#[derive(Debug)]
+pub(super) struct Folded {
+    /// The value to store; none for those that say nothing.
+    pub(super) value: Option<Box<str>>,
+    pub(super) at: u16,
 }
 
 /// The type of a target, as far as a dialect may fill it.
@@ -134,37 +147,6 @@ pub(super) enum Shape {
     Flag,
     /// Filled by the decoder alone.
     Reserved,
-}
-
-/// A rule on what the input count holds.
-#[derive(Debug)]
-pub(super) struct InputRule {
-    pub(super) basis: Basis,
-    /// Basis and rule, as the column `input_basis` has them.
-    pub(super) label: String,
-    pub(super) attributes: Vec<u16>,
-    pub(super) providers: Vec<String>,
-    pub(super) models: Vec<Pattern>,
-    pub(super) when: u16,
-}
-
-/// Columns to correct, or a code to add.
-#[derive(Debug)]
-pub(super) struct CorrectionRule {
-    pub(super) columns: Vec<u16>,
-    pub(super) code: &'static str,
-    pub(super) void: bool,
-    /// An attribute that must be there, and what it must be.
-    pub(super) attribute: Option<(u16, Option<Lookup<()>>)>,
-    pub(super) without: Option<u16>,
-    pub(super) filled: Vec<u16>,
-    pub(super) missing: Vec<u16>,
-    pub(super) kinds: Vec<Kind>,
-    pub(super) providers: Vec<String>,
-    pub(super) models: Vec<Pattern>,
-    pub(super) streaming: Option<bool>,
-    pub(super) names: Vec<Pattern>,
-    pub(super) when: u16,
 }
 
 /// Targets that the decoder itself reads or corrects.
@@ -187,55 +169,6 @@ pub(super) struct Known {
     pub(super) elapsed: u16,
     pub(super) ttft_ms: u16,
     pub(super) streaming: u16,
-}
-
-/// Tests on instrumentation scopes, each done once a scope.
-#[derive(Debug, Default)]
-pub(super) struct ScopeTests {
-    tests: Vec<(Vec<Pattern>, Option<VersionRange>)>,
-    dialects: Vec<(Pattern, usize)>,
-}
-
-/// What the tests say of one scope.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ScopeFacts {
-    holds: Vec<bool>,
-    /// The dialect that the scope speaks, where its name tells.
-    pub(crate) dialect: Option<usize>,
-}
-
-impl ScopeFacts {
-    /// Whether a test holds for the scope.
-    #[inline]
-    pub(super) fn hold(&self, when: u16) -> bool {
-        self.holds.get(usize::from(when)).copied().unwrap_or(true)
-    }
-}
-
-impl ScopeTests {
-    /// The number of a test; equal tests share one.
-    fn number(&mut self, scope: &[Pattern], version: Option<&VersionRange>) -> u16 {
-        let same = |(scopes, range): &(Vec<Pattern>, Option<VersionRange>)| {
-            scopes == scope && range.as_ref() == version
-        };
-        let number = self.tests.iter().position(same).unwrap_or_else(|| {
-            self.tests.push((scope.to_vec(), version.cloned()));
-            self.tests.len() - 1
-        });
-        index(number)
-    }
-
-    /// Does all tests on a scope.
-    pub(super) fn facts(&self, name: &str, version: &str) -> ScopeFacts {
-        let holds = |(scopes, range): &(Vec<Pattern>, Option<VersionRange>)| {
-            (scopes.is_empty() || scopes.iter().any(|scope| scope.matches(name)))
-                && range.as_ref().is_none_or(|range| range.contains(version))
-        };
-        ScopeFacts {
-            holds: self.tests.iter().map(holds).collect(),
-            dialect: self.dialects.iter().find(|(scope, _)| scope.matches(name)).map(|(_, dialect)| *dialect),
-        }
-    }
 }
 
 /// The index of a column that the decoder needs.
@@ -279,17 +212,23 @@ impl Rules {
             builder.rules.reasoning_apart.push(slot);
         }
         for place in &dialects.places {
-            builder.rules.places.push(PlaceRule::new(place)?);
+            let at = builder.at(place, "place");
+            builder.rules.places.push(PlaceRule::new(place, at)?);
         }
         builder.add_usage_rules(dialects)?;
         Ok(builder.rules)
+    }
+
+    /// The name of a column, or of what stands for one.
+    pub(super) fn column_name(&self, target: u16) -> &str {
+        self.names.get(usize::from(target)).map_or("", String::as_str)
     }
 }
 
 /// The rules as far as they are built, and what it takes to build them.
 pub(super) struct Builder<'s> {
     schema: &'s Schema,
-    rules: Rules,
+    pub(super) rules: Rules,
 }
 
 impl<'s> Builder<'s> {
@@ -342,13 +281,26 @@ impl<'s> Builder<'s> {
             zeros: Vec::new(),
             doubts: Vec::new(),
             marks: Vec::new(),
-            scopes: ScopeTests { tests: Vec::new(), dialects: dialects.scopes.clone() },
+            scopes: ScopeTests::new(dialects.scopes.clone()),
             content: patterns(&dialects.content),
             resource_noise: patterns(&dialects.resource_noise),
             known,
             dialect_names: dialects.names.clone(),
+            sources: Vec::new(),
+            names: schema
+                .fields()
+                .iter()
+                .map(|field| field.name().clone())
+                .chain([TOTAL.to_owned()])
+                .collect(),
         };
         Ok(Self { schema, rules })
+    }
+
+    /// Notes where a rule stands.
+    pub(super) fn at<T>(&mut self, rule: &Sourced<T>, table: &'static str) -> u16 {
+        self.rules.sources.push(rule.at(table, &self.rules.dialect_names));
+        index(self.rules.sources.len() - 1)
     }
 
     /// The target of a column that dialects may fill.
@@ -407,6 +359,7 @@ impl<'s> Builder<'s> {
                 ELAPSED if !rule.log.is_empty() => self.rules.known.elapsed,
                 column => self.target(column, field)?,
             };
+            let at = self.at(field, "field");
             let is_time = self.rules.targets[usize::from(target)].shape == Shape::Millis;
             let plus: Vec<_> = rule.plus.iter().map(|key| self.attribute(key)).collect();
             let constant = rule.value.iter().map(|value| Alias::at(Origin::Constant(value.clone())));
@@ -417,13 +370,13 @@ impl<'s> Builder<'s> {
                 match alias.unit {
                     None if is_time => return Err(field.error("a time needs its `unit`".to_owned())),
                     Some(_) if !is_time => return Err(field.error("only a time has a `unit`".to_owned())),
-                    _ => aliases.push((target, alias, plus.clone(), rule.log.clone())),
+                    _ => aliases.push((target, alias, plus.clone(), rule.log.clone(), at)),
                 }
             }
         }
         // Stable: within a target the order of precedence stays.
         aliases.sort_by_key(|(target, ..)| *target);
-        for (target, alias, plus, log) in aliases {
+        for (target, alias, plus, log, at) in aliases {
             let number = index(self.rules.aliases.len());
             let slot = match &alias.origin {
                 Origin::Attribute(key) => self.attribute(key),
@@ -440,7 +393,7 @@ impl<'s> Builder<'s> {
                 None => self.rules.slotless.push(number),
             }
             let when = self.when(&alias.scope, alias.version.as_ref());
-            self.rules.aliases.push(AliasRule { target, slot, plus, when, log, alias });
+            self.rules.aliases.push(AliasRule { target, slot, plus, when, log, alias, at });
         }
         Ok(())
     }
@@ -448,86 +401,18 @@ impl<'s> Builder<'s> {
     fn add_folds(&mut self, dialects: &Dialects) -> Result<(), DialectError> {
         for fold in &dialects.folds {
             let target = self.target(&fold.rule.column, fold)?;
+            let at = self.at(fold, "fold");
             let table = self.rules.targets[usize::from(target)].fold.get_or_insert_default();
             for (name, values) in &fold.rule.values {
                 for value in values {
-                    table.insert(value, Some(name.as_str().into()));
+                    table.insert(value, Folded { value: Some(name.as_str().into()), at });
                 }
             }
             for value in &fold.rule.drop {
-                table.insert(value, None);
+                table.insert(value, Folded { value: None, at });
             }
         }
         Ok(())
-    }
-
-    fn add_usage_rules(&mut self, dialects: &Dialects) -> Result<(), DialectError> {
-        for input in &dialects.inputs {
-            let rule = &input.rule;
-            let basis = match rule.basis {
-                Basis::Inclusive => "inclusive",
-                Basis::Exclusive => "exclusive",
-            };
-            let input = InputRule {
-                basis: rule.basis,
-                label: format!("{basis}: {}", rule.rule),
-                attributes: rule.attribute.iter().map(|key| self.attribute(key)).collect(),
-                providers: rule.provider.clone(),
-                models: rule.model.clone(),
-                when: self.when(&rule.scope, rule.version.as_ref()),
-            };
-            self.rules.inputs.push(input);
-        }
-        self.rules.zeros = self.corrections(&dialects.zeros, "")?;
-        self.rules.doubts = self.corrections(&dialects.doubts, MISREPORTED)?;
-        self.rules.marks = self.corrections(&dialects.marks, "")?;
-        for (rules, sourced) in [(&self.rules.zeros, &dialects.zeros), (&self.rules.doubts, &dialects.doubts)]
-        {
-            if let Some((_, sourced)) = rules.iter().zip(sourced).find(|(rule, _)| rule.columns.is_empty()) {
-                return Err(sourced.error("it corrects nothing: name its `columns`".to_owned()));
-            }
-        }
-        match self.rules.marks.iter().zip(&dialects.marks).find(|(rule, _)| rule.code.is_empty()) {
-            Some((_, sourced)) => Err(sourced.error("a mark gives a code: name it by `code`".to_owned())),
-            None => Ok(()),
-        }
-    }
-
-    /// Rules that add `code` where they name none themselves.
-    fn corrections(
-        &mut self,
-        corrections: &[Sourced<Correction>],
-        code: &'static str,
-    ) -> Result<Vec<CorrectionRule>, DialectError> {
-        let mut rules = Vec::new();
-        for correction in corrections {
-            let rule = &correction.rule;
-            if rule.attribute.is_none() && !rule.values.is_empty() {
-                return Err(correction.error("`values` are those of an `attribute`: name it".to_owned()));
-            }
-            let mut values = Lookup::default();
-            for value in &rule.values {
-                values.insert(value, ());
-            }
-            let values = (!rule.values.is_empty()).then_some(values);
-            let named = rule.code.as_deref().map(quality::mark).transpose();
-            rules.push(CorrectionRule {
-                columns: self.targets(&rule.columns, correction)?,
-                code: named.map_err(|reason| correction.error(reason))?.unwrap_or(code),
-                void: rule.void,
-                attribute: rule.attribute.as_deref().map(|key| (self.attribute(key), values)),
-                without: rule.without.as_deref().map(|key| self.attribute(key)),
-                filled: self.targets(&rule.filled, correction)?,
-                missing: self.targets(&rule.missing, correction)?,
-                kinds: rule.kind.clone(),
-                providers: rule.provider.clone(),
-                models: rule.model.clone(),
-                streaming: rule.streaming,
-                names: rule.name.clone(),
-                when: self.when(&rule.scope, rule.version.as_ref()),
-            });
-        }
-        Ok(rules)
     }
 }
 
@@ -546,6 +431,6 @@ fn slot(
 }
 
 /// Dialect files are a few hundred lines: indices into them fit with much room.
-fn index(value: usize) -> u16 {
+pub(super) fn index(value: usize) -> u16 {
     u16::try_from(value).unwrap_or(NO_SLOT)
 }

@@ -11,12 +11,13 @@ use crate::wire::Span;
 pub(super) struct KindTest {
     pub(super) dialect: usize,
     kind: Option<Kind>,
-    slot: Option<u16>,
+    pub(super) slot: Option<u16>,
     values: Option<Lookup<Kind>>,
     filled: Vec<u16>,
     span_kinds: Vec<SpanKind>,
     names: Vec<Pattern>,
     when: u16,
+    pub(super) at: u16,
 }
 
 impl KindTest {
@@ -43,6 +44,7 @@ impl KindTest {
             span_kinds: rule.span_kind.clone(),
             names: rule.name.clone(),
             when: builder.when(&rule.scope, rule.version.as_ref()),
+            at: builder.at(sourced, "kind"),
         })
     }
 

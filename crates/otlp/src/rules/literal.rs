@@ -85,10 +85,11 @@ fn in_text<'a>(text: &'a [u8], path: &[String], quality: &mut Quality) -> Found<
                     scalar.value(quality).into()
                 };
             }
-            key if depth == home && matches!(scanner.peek(), Some(b':' | b'=')) => {
-                if key.is(&path[keys]) {
-                    (keys, next) = (keys + 1, true);
-                }
+            key if depth == home
+                && matches!(scanner.peek(), Some(b':' | b'='))
+                && path.get(keys).is_some_and(|wanted| key.is(wanted)) =>
+            {
+                (keys, next) = (keys + 1, true);
             }
             _ => {}
         }

@@ -5,8 +5,9 @@
 //! is only what records alone have: names in three places, conditions on attributes, a time that is the
 //! call's end.
 
-use super::compile::Builder;
+use super::compile::{Builder, NO_SLOT};
 use super::kind::KindTest;
+use super::notes::Note;
 use super::reading::Reading;
 use super::scalar::Scalar;
 use crate::DialectError;
@@ -49,6 +50,9 @@ pub(crate) struct Told<'a> {
     pub(crate) status: u64,
     /// Whether the span id of the record is that of the call.
     pub(crate) own_span: bool,
+    /// Where the rule stands that tells, and the slot that it asks.
+    at: u16,
+    slot: u16,
 }
 
 impl LogTest {
@@ -83,6 +87,8 @@ impl LogTest {
             name,
             status: self.status.map_or(0, |status| status as u64),
             own_span: self.own_span,
+            at: self.test.at,
+            slot: self.test.slot.unwrap_or(NO_SLOT),
         })
     }
 }
@@ -98,6 +104,7 @@ impl<'a> Reading<'a> {
     ) -> Result<Option<Told<'a>>, Malformed> {
         self.gather(span, names)?;
         let Some(told) = self.told(&names, span) else { return Ok(None) };
+        self.notes.add(|| Note::Kind { at: told.at, slot: told.slot });
         span.name = told.name.as_bytes();
         span.status = told.status;
         span.start = span.end;

@@ -12,6 +12,7 @@ pub(super) struct PlaceRule {
     on: On,
     provider: Option<Box<str>>,
     over: Vec<Box<str>>,
+    at: u16,
 }
 
 #[derive(Debug)]
@@ -21,7 +22,7 @@ enum On {
 }
 
 impl PlaceRule {
-    pub(super) fn new(place: &Sourced<Place>) -> Result<Self, DialectError> {
+    pub(super) fn new(place: &Sourced<Place>, at: u16) -> Result<Self, DialectError> {
         let Place { host, model, provider, over } = &place.rule;
         let on = match (host, model) {
             (Some(host), None) => On::Host(host.clone()),
@@ -32,6 +33,7 @@ impl PlaceRule {
             on,
             provider: provider.as_deref().map(Into::into),
             over: over.iter().map(|provider| provider.as_str().into()).collect(),
+            at,
         })
     }
 }
@@ -41,6 +43,9 @@ impl PlaceRule {
 pub(super) struct Whereabouts<'a> {
     pub(super) provider: Option<&'a str>,
     pub(super) region: Option<String>,
+    /// The rules that told them.
+    pub(super) provider_at: Option<u16>,
+    pub(super) region_at: Option<u16>,
 }
 
 /// Asks the places; remembers the last answer, since spans come in rows from one client.
@@ -88,10 +93,12 @@ fn locate<'a>(
         let Some(hole) = text.and_then(|text| pattern.find(text)) else { continue };
         if found.region.is_none() && pattern.names_region() {
             found.region = Some(hole.to_owned());
+            found.region_at = Some(place.at);
         }
         let may = said.is_none_or(|said| place.over.iter().any(|over| **over == *said));
         if found.provider.is_none() && may {
             found.provider = place.provider.as_deref();
+            found.provider_at = Some(place.at);
         }
     }
     found

@@ -5,15 +5,15 @@
 
 use std::borrow::Cow;
 
-use super::compile::{AliasRule, CorrectionRule, FastMap, NO_SLOT, Rules, ScopeFacts, Shape, Slot};
-use super::kind::is_named;
-use super::literal::{self, Found};
+use super::compile::{AliasRule, FastMap, NO_SLOT, Rules, Slot};
 use super::log::Names;
+use super::notes::{Note, Notes, ignored};
 use super::place::Locator;
-use super::scalar::{BadNumber, Scalar};
-use super::usage::{Sent, output as all_output, split};
-use crate::dialect::{Kind, Lookup, Origin, Pattern, Unit};
-use crate::quality::{BAD_NUMBER, BAD_TTFT, DIALECT_MISMATCH, JSON_CUT, Quality, ZERO_USAGE};
+use super::scalar::Scalar;
+use super::scopes::ScopeFacts;
+use crate::dialect::Kind;
+use crate::explain::Reasons;
+use crate::quality::Quality;
 use crate::wire::{Event, Malformed, Resource, Span, Value};
 
 /// Keys of one body whose slots are remembered; senders can make up any number.
@@ -30,27 +30,28 @@ pub(crate) struct Reading<'a> {
     /// The slots of the keys that this body was seen to use: one look at each key but the first time.
     seen: FastMap<&'a [u8], Slot>,
     /// What stands in each slot.
-    values: Vec<Value<'a>>,
+    pub(super) values: Vec<Value<'a>>,
     /// Slots of the span to empty afterwards, and those of the resource.
     span_slots: Vec<u16>,
     resource_slots: Vec<u16>,
     /// The slot of each attribute of the span, in their order.
     attribute_slots: Vec<Slot>,
     /// Slots whose value a column holds, so that the map of attributes need not.
-    consumed: Vec<bool>,
+    pub(super) consumed: Vec<bool>,
     /// Aliases that have a value, to be tried in their order.
-    candidates: Vec<u16>,
+    pub(super) candidates: Vec<u16>,
     /// The values of the columns, and which have one.
-    cells: Vec<Option<Scalar<'a>>>,
+    pub(super) cells: Vec<Option<Scalar<'a>>>,
     filled: Vec<u16>,
-    /// Targets whose value lies past the cut of a text.
-    cut: Vec<u16>,
+    /// Targets that were said in a way that can't be read: no zero stands in for them.
+    pub(super) spoilt: Vec<u16>,
     /// The slots that the input and the reasoning count came from.
-    input_slot: u16,
-    reasoning_slot: u16,
+    pub(super) input_slot: u16,
+    pub(super) reasoning_slot: u16,
     /// What the log record is called that is being read; nothing while it is a span.
-    names: Names<'a>,
-    locator: Locator<'a>,
+    pub(super) names: Names<'a>,
+    pub(super) locator: Locator<'a>,
+    pub(super) notes: Notes,
 }
 
 impl<'a> Reading<'a> {
@@ -67,12 +68,25 @@ impl<'a> Reading<'a> {
             candidates: Vec::new(),
             cells: vec![None; rules.targets.len()],
             filled: Vec::new(),
-            cut: Vec::new(),
+            spoilt: Vec::new(),
             input_slot: NO_SLOT,
             reasoning_slot: NO_SLOT,
             names: Names::default(),
             locator: Locator::new(&rules.places),
+            notes: Notes::default(),
         }
+    }
+
+    /// Takes notes from now on, for [`Self::reasons`].
+    pub(crate) fn take_notes(&mut self) {
+        self.notes.start();
+    }
+
+    /// Why the span that was read last is what it is.
+    pub(crate) fn reasons(&self, span: &Span<'_>) -> Reasons {
+        let mut reasons = self.notes.told(self.rules);
+        reasons.ignored = ignored(self.rules, span, &self.attribute_slots, &self.notes);
+        reasons
     }
 
     /// Goes on to the spans of another resource.
@@ -108,8 +122,11 @@ impl<'a> Reading<'a> {
         quality: &mut Quality,
     ) -> Result<(Kind, Option<&'a str>), Malformed> {
         self.gather(span, Names::default())?;
-        let judged = self.rules.kinds.iter().find_map(|test| Some((test.judge(span, self)?, test.dialect)));
-        let (kind, dialect) = judged.map_or((Kind::Other, None), |(kind, dialect)| (kind, Some(dialect)));
+        let judged = self.rules.kinds.iter().find_map(|test| Some((test.judge(span, self)?, test)));
+        let (kind, dialect) = judged.map_or((Kind::Other, None), |(kind, test)| (kind, Some(test.dialect)));
+        if let Some((_, test)) = judged {
+            self.notes.add(|| Note::Kind { at: test.at, slot: test.slot.unwrap_or(NO_SLOT) });
+        }
         self.resolve(span, kind, quality);
         self.correct(span, kind, quality);
         let dialect = self.scope.dialect.or(dialect);
@@ -125,14 +142,6 @@ impl<'a> Reading<'a> {
             self.candidates.extend_from_slice(&self.rules.readers[usize::from(*slot)]);
         }
         Ok(())
-    }
-
-    /// Puts right what the values of single columns don't tell.
-    pub(super) fn correct(&mut self, span: &Span<'a>, kind: Kind, quality: &mut Quality) {
-        self.correct_place(kind);
-        self.mark(span, kind, quality);
-        self.correct_usage(span, kind, quality);
-        self.correct_first_token(span, quality);
     }
 
     /// The values of columns, those without left out.
@@ -192,12 +201,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// Whether an alias is for spans and all log records, or for this one.
-    fn is_for_record(&self, rule: &AliasRule) -> bool {
-        rule.log.is_empty() || self.names.matching(&rule.log).is_some()
-    }
-
-    fn rule(&self, alias: u16) -> &'a AliasRule {
+    pub(super) fn rule(&self, alias: u16) -> &'a AliasRule {
         &self.rules.aliases[usize::from(alias)]
     }
 
@@ -210,7 +214,8 @@ impl<'a> Reading<'a> {
             self.cells[usize::from(target)] = None;
         }
         self.candidates.clear();
-        self.cut.clear();
+        self.spoilt.clear();
+        self.notes.clear();
         self.attribute_slots.clear();
         self.input_slot = NO_SLOT;
         self.reasoning_slot = NO_SLOT;
@@ -270,120 +275,11 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Tries the aliases in their order; the first with a value fills its column.
-    pub(super) fn resolve(&mut self, span: &Span<'a>, kind: Kind, quality: &mut Quality) {
-        self.candidates.extend_from_slice(&self.rules.slotless);
-        self.candidates.sort_unstable();
-        let candidates = std::mem::take(&mut self.candidates);
-        for alias in &candidates {
-            let rule = self.rule(*alias);
-            if self.cell(rule.target).is_some() || !self.is_for(rule, span, kind) {
-                continue;
-            }
-            let value = match self.raw(rule, span, quality) {
-                Found::Value(value) => value,
-                Found::Nothing => continue,
-                Found::Cut => {
-                    self.cut.push(rule.target);
-                    continue;
-                }
-            };
-            match self.shaped(rule, value, span, quality) {
-                Ok(Some(value)) => {
-                    self.set(rule.target, Some(value));
-                    if rule.slot != NO_SLOT {
-                        self.consumed[usize::from(rule.slot)] |= !rule.alias.keep;
-                    }
-                    if rule.target == self.rules.known.input_tokens {
-                        self.input_slot = rule.slot;
-                    } else if rule.target == self.rules.known.reasoning_tokens {
-                        self.reasoning_slot = rule.slot;
-                    }
-                }
-                Ok(None) => {}
-                Err(BadNumber) => quality.flag(BAD_NUMBER),
-            }
-        }
-        self.candidates = candidates;
-        if self.cut.iter().any(|target| self.cell(*target).is_none()) {
-            quality.flag(JSON_CUT);
-        }
-    }
-
-    /// Whether the alias is meant for such a span.
-    fn is_for(&self, rule: &AliasRule, span: &Span<'_>, kind: Kind) -> bool {
-        let alias = &rule.alias;
-        (alias.kinds.is_empty() || alias.kinds.contains(&kind))
-            && self.holds(rule.when)
-            && self.is_for_record(rule)
-            && (!alias.root || span.is_root())
-            && (alias.name.is_none() || is_named(span, alias.name.as_slice()))
-    }
-
-    fn raw(&self, rule: &'a AliasRule, span: &Span<'a>, quality: &mut Quality) -> Found<'a> {
-        let alias = &rule.alias;
-        match &alias.origin {
-            Origin::Constant(value) => return Found::Value(Scalar::Text(value.as_str().into())),
-            Origin::Name(pattern) => {
-                let name = std::str::from_utf8(span.name).ok().and_then(|name| pattern.find(name));
-                return name.filter(|name| !name.is_empty()).map(|name| Scalar::Text(name.into())).into();
-            }
-            Origin::LinkTrace => {
-                let id = span.link_trace_id().ok().flatten().filter(|id| id.len() == 16);
-                return id.map(|id| Scalar::Text(hex::encode(id).into())).into();
-            }
-            _ => {}
-        }
-        let value = self.values[usize::from(rule.slot)];
-        match &alias.json {
-            Some(path) => literal::find(value, path, quality),
-            None if alias.join => Scalar::joined(value, quality).into(),
-            None => Scalar::of(value, quality).into(),
-        }
-    }
-
-    /// The value as its column's type; none where it says nothing.
-    fn shaped(
-        &self,
-        rule: &AliasRule,
-        value: Scalar<'a>,
-        span: &Span<'a>,
-        quality: &mut Quality,
-    ) -> Result<Option<Scalar<'a>>, BadNumber> {
-        let target = &self.rules.targets[usize::from(rule.target)];
-        Ok(match (target.shape, rule.alias.unit) {
-            (Shape::Text, _) => {
-                let text = value.text(quality);
-                match target.fold.as_ref().and_then(|fold| fold.get(&text)) {
-                    Some(folded) => folded.as_deref().map(|text| Scalar::Text(text.into())),
-                    None => (!text.is_empty() && !rule.alias.folded).then_some(Scalar::Text(text)),
-                }
-            }
-            (Shape::Count, _) => Some(Scalar::Int(value.count()? + self.more(rule, quality)?)),
-            (Shape::SmallCount, _) => {
-                let count = value.count()?;
-                Some(Scalar::Int(i32::try_from(count).map_err(|_| BadNumber)?.into()))
-            }
-            (Shape::Millis, Some(unit)) => {
-                let since = if unit == Unit::After { span.end } else { span.start };
-                Some(Scalar::Float(value.millis(unit, i64::try_from(since).map_err(|_| BadNumber)?)?))
-            }
-            (Shape::Flag, _) => value.flag().map(Scalar::Flag),
-            (Shape::Millis, None) | (Shape::Reserved, _) => None,
-        })
-    }
-
-    /// The sum of the counts that the one of the alias leaves out.
-    fn more(&self, rule: &AliasRule, quality: &mut Quality) -> Result<i64, BadNumber> {
-        let others = rule.plus.iter().filter_map(|slot| Scalar::of(self.values[usize::from(*slot)], quality));
-        others.map(|value| value.count()).sum()
-    }
-
     pub(super) fn cell(&self, target: u16) -> Option<&Scalar<'a>> {
         self.cells[usize::from(target)].as_ref()
     }
 
-    fn set(&mut self, target: u16, value: Option<Scalar<'a>>) {
+    pub(super) fn set(&mut self, target: u16, value: Option<Scalar<'a>>) {
         let cell = &mut self.cells[usize::from(target)];
         if cell.is_none() && value.is_some() {
             self.filled.push(target);
@@ -391,174 +287,17 @@ impl<'a> Reading<'a> {
         *cell = value;
     }
 
-    fn text(&self, target: u16) -> Option<&str> {
+    pub(super) fn text(&self, target: u16) -> Option<&str> {
         match self.cell(target) {
             Some(Scalar::Text(text)) => Some(text),
             _ => None,
         }
     }
 
-    fn count(&self, target: u16) -> Option<i64> {
+    pub(super) fn count(&self, target: u16) -> Option<i64> {
         match self.cell(target) {
             Some(Scalar::Int(count)) => Some(*count),
             _ => None,
-        }
-    }
-
-    /// Splits the input, and takes back counts that can't be.
-    fn correct_usage(&mut self, span: &Span<'_>, kind: Kind, quality: &mut Quality) {
-        let known = &self.rules.known;
-        let input = self.count(known.input_tokens);
-        let output = self.count(known.output_tokens);
-        if input.is_none() && output.is_none() {
-            return;
-        }
-        if kind.is_served() && input.unwrap_or(0) == 0 && output.unwrap_or(0) == 0 {
-            quality.flag(ZERO_USAGE);
-            for target in [
-                known.input_tokens,
-                known.input_uncached,
-                known.cache_read,
-                known.cache_write,
-                known.output_tokens,
-                known.reasoning_tokens,
-            ] {
-                self.set(target, None);
-            }
-            return;
-        }
-        // All are judged by what was sent, so that no zero begets another, or a doubt.
-        let rules = self.rules;
-        let zeros: Vec<_> = rules.zeros.iter().filter(|rule| self.applies(rule, span, kind)).collect();
-        let doubts: Vec<_> = rules.doubts.iter().filter(|rule| self.applies(rule, span, kind)).collect();
-        for target in zeros.into_iter().flat_map(|rule| &rule.columns) {
-            if self.cell(*target).is_none() {
-                self.set(*target, Some(Scalar::Int(0)));
-            }
-        }
-        let sent = Sent {
-            input,
-            uncached: self.count(known.input_uncached),
-            cache_read: self.count(known.cache_read),
-            cache_write: self.count(known.cache_write),
-            output,
-            reasoning: self.count(known.reasoning_tokens),
-            reasoning_apart: self.rules.reasoning_apart.contains(&self.reasoning_slot),
-            total: self.count(known.total_tokens),
-        };
-        let split = split(&sent, self.basis());
-        let all_output = all_output(&sent, self.basis());
-        if split.mismatch {
-            quality.flag(DIALECT_MISMATCH);
-        }
-        self.set(known.input_tokens, split.input.map(Scalar::Int));
-        self.set(known.input_uncached, split.uncached.map(Scalar::Int));
-        self.set(known.input_basis, split.basis.map(Scalar::Text));
-        self.set(known.output_tokens, all_output.map(Scalar::Int));
-        // What the client is known to get wrong is marked, and taken back where it is too wrong to keep.
-        for rule in doubts {
-            if rule.columns.iter().any(|target| self.cell(*target).is_some()) {
-                quality.flag(rule.code);
-                for target in rule.columns.iter().filter(|_| rule.void) {
-                    self.set(*target, None);
-                }
-            }
-        }
-    }
-
-    /// Adds the codes of marks, which are judged by what was sent.
-    fn mark(&self, span: &Span<'_>, kind: Kind, quality: &mut Quality) {
-        for rule in self.rules.marks.iter().filter(|rule| self.applies(rule, span, kind)) {
-            quality.flag(rule.code);
-        }
-    }
-
-    fn applies(&self, rule: &CorrectionRule, span: &Span<'_>, kind: Kind) -> bool {
-        let holds = |(slot, values): &(u16, Option<Lookup<()>>)| match values {
-            None => self.has(*slot),
-            Some(values) => self.text_of(*slot).is_some_and(|text| values.get(&text).is_some()),
-        };
-        self.holds(rule.when)
-            && rule.attribute.as_ref().is_none_or(holds)
-            && rule.without.is_none_or(|slot| !self.has(slot))
-            && (rule.kinds.is_empty() || rule.kinds.contains(&kind))
-            && rule.filled.iter().all(|target| self.cell(*target).is_some())
-            && rule.missing.iter().all(|target| self.cell(*target).is_none())
-            && self.is_provider(&rule.providers)
-            && self.is_model(&rule.models)
-            && rule.streaming.is_none_or(|streaming| {
-                self.cell(self.rules.known.streaming) == Some(&Scalar::Flag(streaming))
-            })
-            && (rule.names.is_empty() || is_named(span, &rule.names))
-    }
-
-    /// An attribute as text, whatever its type.
-    fn text_of(&self, slot: u16) -> Option<Cow<'a, str>> {
-        self.text_at(slot).or_else(|| {
-            let mut unread = Quality::default();
-            Some(Scalar::of(self.values[usize::from(slot)], &mut unread)?.text(&mut unread))
-        })
-    }
-
-    /// What the tables know of the input count.
-    fn basis(&self) -> Option<(crate::dialect::Basis, &'a str)> {
-        let rule = self.rules.inputs.iter().find(|rule| {
-            (rule.attributes.is_empty() || rule.attributes.contains(&self.input_slot))
-                && self.is_provider(&rule.providers)
-                && self.is_model(&rule.models)
-                && self.holds(rule.when)
-        })?;
-        Some((rule.basis, &rule.label))
-    }
-
-    fn is_provider(&self, providers: &[String]) -> bool {
-        providers.is_empty()
-            || self
-                .text(self.rules.known.provider)
-                .is_some_and(|said| providers.iter().any(|provider| provider == said))
-    }
-
-    fn is_model(&self, models: &[Pattern]) -> bool {
-        models.is_empty()
-            || self
-                .text(self.rules.known.model)
-                .is_some_and(|said| models.iter().any(|model| model.matches(said)))
-    }
-
-    /// Provider and region by host and model name, on spans that a provider serves.
-    fn correct_place(&mut self, kind: Kind) {
-        let known = &self.rules.known;
-        if !kind.is_served() {
-            return;
-        }
-        let of = |target| match &self.cells[usize::from(target)] {
-            Some(Scalar::Text(text)) => Some(&**text),
-            _ => None,
-        };
-        let found = self.locator.locate(of(known.endpoint), of(known.model), of(known.provider));
-        if let Some(provider) = found.provider {
-            self.set(known.provider, Some(Scalar::Text(provider.into())));
-        }
-        if let Some(region) = found.region.filter(|_| self.cell(known.region).is_none()) {
-            self.set(known.region, Some(Scalar::Text(region.into())));
-        }
-    }
-
-    /// Takes back a time to the first token that isn't one: some clients write the duration of a call
-    /// that did not stream under its name (facts/dialects.md par. 1.7).
-    fn correct_first_token(&mut self, span: &Span<'_>, quality: &mut Quality) {
-        let known = &self.rules.known;
-        let Some(&Scalar::Float(ttft)) = self.cell(known.ttft_ms) else { return };
-        if self.cell(known.streaming) == Some(&Scalar::Flag(false)) {
-            self.set(known.ttft_ms, None);
-            return;
-        }
-        let Some(duration) = duration_ms(span) else { return };
-        let whole =
-            ttft >= 0.99 * duration && self.count(known.output_tokens).is_none_or(|output| output > 1);
-        if ttft <= 0.0 || ttft > duration || whole {
-            quality.flag(BAD_TTFT);
-            self.set(known.ttft_ms, None);
         }
     }
 }

@@ -78,6 +78,11 @@ impl<'a> Scalar<'a> {
         }
     }
 
+    /// As text that a person reads.
+    pub(crate) fn shown(&self) -> String {
+        self.clone().text(&mut Quality::default()).into_owned()
+    }
+
     /// As a count: an integer, an integral double or decimal text of either.
     pub(crate) fn count(&self) -> Result<i64, BadNumber> {
         let count = match self {

@@ -74,8 +74,9 @@ pub(crate) fn split<'a>(sent: &Sent, known: Option<(Basis, &'a str)>) -> Split<'
     Split { input: Some(all), uncached: (!mismatch).then_some(uncached), basis: Some(text), mismatch }
 }
 
-/// The rules in their order; the first that can tell decides. A client that tells the uncached part
-/// knows better than its own total, which may be a sum that left the cache out (AI SDK 5).
+/// The rules in their order; the first that can tell decides. A total of no more than input and output
+/// may be the client's own sum of a count that left the cache out (AI SDK 5, OpenLLMetry's JavaScript for
+/// Anthropic), so what is known of the uncached part or of the client goes before it.
 fn decide<'a>(
     input: i64,
     cached: i64,
@@ -91,10 +92,12 @@ fn decide<'a>(
         (Basis::Exclusive, "exclusive: input is the uncached count".into())
     } else if sent.uncached == Some(input - cached) {
         (Basis::Inclusive, "inclusive: input is more than the uncached count by the cache".into())
-    } else if total == Some(input) {
-        (Basis::Inclusive, "inclusive: total is input and output".into())
     } else if total == Some(input + cached) {
         (Basis::Exclusive, "exclusive: total is input, cache and output".into())
+    } else if let Some((Basis::Exclusive, rule)) = known {
+        (Basis::Exclusive, rule.into())
+    } else if total == Some(input) {
+        (Basis::Inclusive, "inclusive: total is input and output".into())
     } else if input < cached {
         (Basis::Exclusive, "exclusive: input is less than the cache".into())
     } else if let Some((basis, rule)) = known {
@@ -152,7 +155,8 @@ mod tests {
         }
     }
 
-    /// The total settles the basis against what the tables say.
+    /// A total that holds the cache settles the basis against what the tables say; one that doesn't may
+    /// be the client's own sum, and settles it only where they don't say that the client leaves it out.
     #[test]
     fn total_decides() {
         let mut counts = sent(100, 40, 0, 10);
@@ -160,7 +164,9 @@ mod tests {
         let exclusive = split(&counts, Some((Basis::Inclusive, "x")));
         assert_eq!((exclusive.input, exclusive.uncached), (Some(140), Some(100)));
         counts.total = Some(110);
-        let inclusive = split(&counts, Some((Basis::Exclusive, "x")));
+        let own_sum = split(&counts, Some((Basis::Exclusive, "x")));
+        assert_eq!((own_sum.input, own_sum.uncached), (Some(140), Some(100)));
+        let inclusive = split(&counts, None);
         assert_eq!((inclusive.input, inclusive.uncached), (Some(100), Some(60)));
     }
 

@@ -6,14 +6,18 @@
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
-use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope};
+use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue};
 use opentelemetry_proto::tonic::logs::v1::{LogRecord, ResourceLogs, ScopeLogs};
 use opentelemetry_proto::tonic::resource::v1::Resource;
-use plimsoll_otlp::{DecodeError, Decoded, Encoding};
+use opentelemetry_proto::tonic::trace::v1::Span;
+use plimsoll_otlp::{DecodeError, Decoded, Decoder, Dialects, Encoding, Receipt};
 use prost::Message;
 use serde_json::{Value, json};
 
-use crate::support::{Row, START, attribute, request, rows, span, try_decode, try_decode_logs};
+use crate::files::{dialect_files, schema};
+use crate::support::{
+    Row, START, attribute, decoder_with, request, row_of, rows, span, try_decode, try_decode_logs,
+};
 
 const SECOND: u64 = 1_000_000_000;
 const TRACE: &str = "44c50f492ed77e898335b8d40687bf11";
@@ -82,6 +86,12 @@ fn claude_request(at: u64) -> Value {
     )
 }
 
+/// All rows, of which there must be so many.
+fn all<const N: usize>(decoded: &Decoded) -> [Row; N] {
+    let found: Vec<Row> = rows(&decoded.spans).collect();
+    found.try_into().map_err(|found: Vec<Row>| found.len()).unwrap()
+}
+
 fn tokens(row: &Row) -> [Option<i64>; 6] {
     ["input_tokens", "input_uncached", "cache_read", "cache_write", "output_tokens", "reasoning_tokens"]
         .map(|column| row.int(column))
@@ -119,10 +129,10 @@ fn claude_code() {
         ],
     );
     assert_eq!((decoded.received, decoded.rejected, decoded.passed_over), (3, 0, 4));
-    let message = decoded.message.unwrap();
-    assert_eq!(message, "4 log records tell of no model or tool call and are not stored");
-    let rows: Vec<Row> = rows(&decoded.spans).collect();
-    let [call, tool, error] = &rows[..] else { panic!("{} rows", rows.len()) };
+    let message = decoded.message.as_deref();
+    assert_eq!(message, Some("4 log records tell of no model or tool call and are not stored"));
+    let all = all(&decoded);
+    let [call, tool, error] = &all;
     assert_eq!(tokens(call), [Some(130_213), Some(5), Some(128_955), Some(1_253), Some(700), Some(0)]);
     assert_eq!(call.text("input_basis"), Some("exclusive: input is less than the cache"));
     for (column, wanted) in [
@@ -148,7 +158,7 @@ fn claude_code() {
     assert_eq!((tool.float("duration_ms"), tool.int("payload_bytes")), (Some(85.0), Some(2)));
     assert_eq!((error.text("kind"), error.text("status")), (Some("model_call"), Some("error")));
     assert_eq!((error.int("http_status"), error.text("error_type")), (Some(429), Some("throttled")));
-    assert_eq!((error.int("attempt"), tokens(error)), (Some(2), [None; 6]));
+    assert_eq!((error.int("attempt"), error.int("retries"), tokens(error)), (Some(2), None, [None; 6]));
     for row in [call, tool, error] {
         assert_eq!((row.text("parent_span_id"), row.text("trace_id")), (None, call.text("trace_id")));
         assert!(!format!("{:?}", row.batch).contains("SECRET"));
@@ -271,8 +281,8 @@ fn codex_cli() {
         ],
     );
     assert_eq!((decoded.received, decoded.passed_over), (4, 7));
-    let rows: Vec<Row> = rows(&decoded.spans).collect();
-    let [refused, call, tool, broken] = &rows[..] else { panic!("{} rows", rows.len()) };
+    let all = all(&decoded);
+    let [refused, call, tool, broken] = &all;
     assert_eq!((refused.text("kind"), refused.text("status")), (Some("model_call"), Some("error")));
     assert_eq!((refused.int("http_status"), refused.text("error_type")), (Some(429), Some("throttled")));
     assert_eq!((refused.float("duration_ms"), refused.text("trace_id")), (Some(34.0), Some(TRACE)));
@@ -286,7 +296,7 @@ fn codex_cli() {
     assert_eq!((refused.int("retries"), call.int("retries")), (Some(0), Some(0)));
     assert_eq!((tool.text("tool"), tool.text("status")), (Some("exec_command"), Some("ok")));
     assert_eq!((broken.text("status"), broken.text("error_type")), (Some("error"), Some("timeout")));
-    for row in &rows {
+    for row in &all {
         assert_eq!((row.text("run_key"), row.text("session_id")), (Some("c-1"), Some("c-1")));
         assert_eq!(row.text("name").map(|name| name.starts_with("codex.")), Some(true));
         assert!(!format!("{:?}", row.batch).contains("SECRET"));
@@ -357,14 +367,14 @@ fn gemini_cli() {
         ],
     );
     assert_eq!((decoded.received, decoded.passed_over), (3, 3));
-    let rows: Vec<Row> = rows(&decoded.spans).collect();
-    let [refused, call, tool] = &rows[..] else { panic!("{} rows", rows.len()) };
+    let all = all(&decoded);
+    let [refused, call, tool] = &all;
     assert_eq!((refused.int("http_status"), refused.text("error_type")), (Some(429), Some("throttled")));
     assert_eq!(tokens(call), [Some(5011), Some(4010), Some(1001), Some(0), Some(372), Some(301)]);
     assert_eq!((call.text("provider"), call.text("step")), (Some("gcp.gemini"), Some("main")));
     assert_eq!((call.float("duration_ms"), call.text("finish_reason")), (Some(337.0), Some("stop")));
     assert_eq!((tool.text("tool"), tool.int("payload_bytes")), (Some("run_shell_command"), Some(77)));
-    for row in &rows {
+    for row in &all {
         assert_eq!(
             (row.text("run_key"), row.text("dialect")),
             (Some("g-1########2"), Some("gemini-cli-logs"))
@@ -417,12 +427,47 @@ fn genai_events() {
         ],
     );
     assert_eq!((decoded.received, decoded.passed_over), (2, 3));
-    let rows: Vec<Row> = rows(&decoded.spans).collect();
-    let [call, failed] = &rows[..] else { panic!("{} rows", rows.len()) };
+    let all = all(&decoded);
+    let [call, failed] = &all;
     assert_eq!(tokens(call), [Some(900), Some(300), Some(600), Some(0), Some(30), None]);
     assert_eq!((call.text("trace_id"), call.text("span_id")), (Some(TRACE), Some(SPAN)));
     assert_eq!((failed.text("status"), failed.text("error_type")), (Some("error"), Some("throttled")));
     assert!(!format!("{:?}", call.batch).contains("SECRET"));
+}
+
+/// Codex's spans of the same calls: the counts of each answer, once, and the key that the logs have too.
+#[test]
+fn codex_spans() {
+    let named = |name: &str, more: Vec<KeyValue>| {
+        row_of(Span { name: name.to_owned(), ..span(more) }, "codex_exec", "")
+    };
+    let answer = named(
+        "handle_responses",
+        vec![
+            attribute("thread.id", 4),
+            attribute("gen_ai.usage.input_tokens", 8647),
+            attribute("gen_ai.usage.cache_read.input_tokens", 5120),
+            attribute("gen_ai.usage.cache_write.input_tokens", 0),
+            attribute("gen_ai.usage.output_tokens", 192),
+            attribute("codex.usage.reasoning_output_tokens", 128),
+            attribute("codex.usage.total_tokens", 8839),
+        ],
+    );
+    assert_eq!((answer.text("kind"), answer.text("run_key")), (Some("model_call"), None));
+    assert_eq!(tokens(&answer), [Some(8647), Some(3527), Some(5120), Some(0), Some(192), Some(128)]);
+    let turn = named(
+        "session_task.turn",
+        vec![
+            attribute("thread.id", "c-1"),
+            attribute("turn.id", "t-1"),
+            attribute("model", "gpt-5"),
+            attribute("codex.turn.token_usage.input_tokens", 17_109),
+            attribute("codex.turn.token_usage.output_tokens", 663),
+        ],
+    );
+    assert_eq!((turn.text("kind"), turn.text("run_key")), (Some("other"), Some("c-1")));
+    assert_eq!(tokens(&turn), [None; 6]);
+    assert_eq!(named("handle_responses", vec![attribute("thread.id", 4)]).text("kind"), Some("other"));
 }
 
 /// A record sent again is the same span, in another batch, order of attributes and encoding; another
@@ -496,6 +541,59 @@ fn bad_bodies() {
     assert_eq!((decoded.received, decoded.rejected), (3, 1));
     assert_eq!((decoded.spans.num_rows(), decoded.quarantined.num_rows()), (1, 1));
     assert_eq!(decoded.message.as_deref(), Some("1 log record rejected: it is no JSON object"));
+}
+
+/// Any event can be made a call by a file of one's own; what a record can't have is told with its line.
+#[test]
+fn a_dialect_of_ones_own() {
+    let file = r#"
+dialect = "ours"
+logs = ["bot.*"]
+[[kind]]
+kind = "model_call"
+log = ["bot.answered"]
+where = { answered_by = ["model"] }
+[[field]]
+column = "duration_ms"
+from = [{ attribute = "took", unit = "s" }]
+[[field]]
+column = "input_tokens"
+from = ["asked"]
+plus = ["examples"]
+[[field]]
+column = "tier"
+value = "2"
+"#;
+    let decoder = decoder_with(&[("ours.toml", file)]);
+    let answered = |by: &str| {
+        record(
+            SECOND,
+            &json!({ "event.name": "bot.answered", "answered_by": by, "took": 0.25, "asked": 40, "examples": "2" }),
+        )
+    };
+    let other = record(SECOND, &json!({ "event.name": "bot.greeted", "asked": 7 }));
+    let body = body("", "bot", &[answered("model"), answered("script"), other]);
+    let receipt = Receipt { received_unix_micros: 0, source: "test" };
+    let decoded = decoder.decode_logs(&body, Encoding::Json, &receipt).unwrap();
+    assert_eq!(decoded.passed_over, 2);
+    let [call] = &all(&decoded);
+    assert_eq!(
+        (call.int("input_tokens"), call.float("duration_ms"), call.int("tier")),
+        (Some(42), Some(250.0), Some(2))
+    );
+
+    for (text, reason) in [
+        ("[[kind]]\nkind = \"step\"\nlog = [\"x\"]\nname = [\"x\"]", "has neither `span_kind` nor `name`"),
+        ("[[field]]\ncolumn = \"duration_ms\"\nfrom = [\"x\"]", "is filled by the decoder itself"),
+        ("[[field]]\ncolumn = \"duration_ms\"\nlog = [\"x\"]\nfrom = [\"x\"]", "a time needs its `unit`"),
+    ] {
+        let files = dialect_files()
+            .into_iter()
+            .chain([("bad.toml".to_owned(), format!("dialect = \"bad\"\n{text}"))]);
+        let dialects = Dialects::load(files).unwrap();
+        let error = Decoder::new(dialects, schema("spans"), schema("quarantine")).unwrap_err().to_string();
+        assert!(error.starts_with("bad.toml:2: ") && error.contains(reason), "{error}");
+    }
 }
 
 /// Odd numbers are null and said to be bad, in a record as in a span.

@@ -190,13 +190,23 @@ fn counts_in_cut_text() {
         (cut.int("input_tokens"), cut.int("cache_read"), cut.int("output_tokens")),
         (Some(2113), Some(1792), None)
     );
-    assert_eq!(cut.quality(), ["json_cut"]);
+    assert_eq!((cut.int("cache_write"), cut.quality()), (None, vec!["json_cut".to_owned()]));
     let whole = call(r#"{"prompt_tokens": "2113", "completion_tokens": 204.0}"#);
     assert_eq!((whole.int("input_tokens"), whole.int("output_tokens")), (Some(2113), Some(204)));
     assert!(whole.quality().is_empty());
     let wild = call(r#"{"prompt_tokens": 9223372036854775808, "completion_tokens": NaN}"#);
     assert_eq!((wild.int("input_tokens"), wild.int("output_tokens")), (None, None));
     assert_eq!(wild.quality(), ["bad_number"]);
+    // Nor does a zero stand in for a count that was sent and can't be read.
+    let spoilt = row(vec![
+        attribute("gen_ai.operation.name", "chat"),
+        attribute("gen_ai.provider.name", "openai"),
+        attribute("gen_ai.usage.input_tokens", 100),
+        attribute("gen_ai.usage.cache_read.input_tokens", 40),
+        attribute("gen_ai.usage.cache_write.input_tokens", -1),
+    ]);
+    assert_eq!((spoilt.int("cache_write"), spoilt.int("input_uncached")), (None, None));
+    assert_eq!(spoilt.quality(), ["bad_number"]);
 }
 
 /// The trace is the run unless a client tells what its runs are told apart by.
@@ -207,6 +217,6 @@ fn run_keys() {
     };
     assert_eq!(key("x", "plimsoll.run_id").as_deref(), Some("r-1"));
     assert_eq!(key("com.anthropic.claude_code", "prompt.id").as_deref(), Some("r-1"));
-    assert_eq!(key("codex_otel", "turn.id").as_deref(), Some("r-1"));
+    assert_eq!(key("codex_otel", "conversation.id").as_deref(), Some("r-1"));
     assert_eq!(key("x", "prompt.id"), None);
 }

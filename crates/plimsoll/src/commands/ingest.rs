@@ -70,7 +70,7 @@ impl Ingest {
 
 /// Whether a file gave nothing but faults.
 fn nothing_read(report: &FileReport) -> bool {
-    let read = report.spans + report.quarantined + report.rejected;
+    let read = report.spans + report.quarantined + report.rejected + report.passed_over;
     report.lines_bad > 0 && read == 0 && !report.already_ingested
 }
 
@@ -83,6 +83,7 @@ fn tell(file: &str, report: &FileReport, format: Format) -> Result<(), Failure> 
         "spans": report.spans,
         "quarantined": report.quarantined,
         "rejected": report.rejected,
+        "log_records_without_call": report.passed_over,
         "lines_bad": report.lines_bad,
         "bad": bad,
     });
@@ -94,6 +95,7 @@ fn tell(file: &str, report: &FileReport, format: Format) -> Result<(), Failure> 
         ("spans", report.spans),
         ("quarantined", report.quarantined),
         ("rejected", report.rejected),
+        ("log records of no call", report.passed_over),
         ("lines not read", report.lines_bad),
     ] {
         if count > 0 || name == "spans" {

@@ -2,6 +2,9 @@
 
 pub(crate) mod check;
 pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod explain;
+mod explain_page;
 pub(crate) mod generate;
 pub(crate) mod ingest;
 pub(crate) mod plan;

@@ -16,5 +16,7 @@ mod samples;
 mod span_view;
 mod time;
 
+pub(crate) use naming::attribute;
 pub(crate) use register::register;
+pub(crate) use span_view::SpanColumns;
 pub(crate) use time::{instant, local_window};

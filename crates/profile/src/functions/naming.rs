@@ -121,7 +121,7 @@ impl ScalarUDFImpl for MatchRules {
 }
 
 /// A value of the map in a row.
-pub(super) fn attribute<'a>(map: &'a MapArray, row: usize, key: &str) -> Option<&'a str> {
+pub(crate) fn attribute<'a>(map: &'a MapArray, row: usize, key: &str) -> Option<&'a str> {
     if map.is_null(row) {
         return None;
     }

@@ -17,11 +17,11 @@ use plimsoll_assembly::{Kind, Limits, Span, Status, Tokens};
 macro_rules! span_columns {
     ($($name:ident: $array:ty),+ $(,)?) => {
         /// The columns of one batch of spans.
-        pub(super) struct SpanColumns<'a> { $($name: &'a $array),+ }
+        pub(crate) struct SpanColumns<'a> { $($name: &'a $array),+ }
 
         impl<'a> SpanColumns<'a> {
             /// Finds every column in a struct array.
-            pub(super) fn of(spans: &'a StructArray) -> Result<Self> {
+            pub(crate) fn of(spans: &'a StructArray) -> Result<Self> {
                 Ok(Self { $($name: column::<$array>(spans, stringify!($name))?),+ })
             }
         }
@@ -89,7 +89,7 @@ fn codes(array: &ListArray, row: usize) -> Vec<&str> {
 
 impl<'a> SpanColumns<'a> {
     /// The span in `row`.
-    pub(super) fn span(&self, row: usize) -> Span<'a> {
+    pub(crate) fn span(&self, row: usize) -> Span<'a> {
         let rule = text(self.workflow_by_rule, row);
         Span {
             trace_id: text(self.trace_id, row).unwrap_or_default(),

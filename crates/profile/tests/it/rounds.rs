@@ -1,10 +1,11 @@
 //! What a round re-makes, and what it leaves alone.
 
+use plimsoll_assembly::naming::Rules;
 use plimsoll_profile::Limits;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Outcome, RECEIVED, World, chat, root, simple_run};
+use crate::support::{Outcome, RECEIVED, World, chat, eventful_run, root, simple_run, span};
 
 const HOUR: i64 = 3_600_000_000;
 
@@ -17,6 +18,17 @@ async fn nothing_new() -> Outcome {
     assert_eq!((first.lake_version, first.changed, first.runs), (1, true, 1));
     let second = world.round().await?;
     assert_eq!((second.lake_version, second.changed), (1, false));
+    Ok(())
+}
+
+/// A lake without a span is no fault: a round makes empty tables, and the next one finds its spans.
+#[tokio::test]
+async fn empty_lake() -> Outcome {
+    let world = World::new().await?;
+    assert_eq!(world.round().await?.runs, 0);
+    assert_eq!(world.value("SELECT count(*) FROM runs").await?, json!(0));
+    world.receive(&simple_run(1, "close", 0, 500), RECEIVED).await?;
+    assert_eq!(world.round().await?.runs, 1);
     Ok(())
 }
 
@@ -84,6 +96,89 @@ async fn resend() -> Outcome {
     Ok(())
 }
 
+/// A span with one more attribute.
+fn with(mut span: Value, key: &str, value: &str) -> Value {
+    if let Some(attributes) = span["attributes"].as_array_mut() {
+        attributes.push(json!({"key": key, "value": {"stringValue": value}}));
+    }
+    span
+}
+
+/// Traces that say one run id are one run, whichever round brings them; until a trace says so it is a run
+/// of its own, which is gone afterwards.
+#[tokio::test]
+async fn one_run_of_several_traces() -> Outcome {
+    let world = World::new().await?;
+    world.receive(&simple_run(1, "close", 0, 500), RECEIVED).await?;
+    world.round().await?;
+    assert_eq!(world.query("SELECT run_id FROM runs").await?.len(), 1);
+    // The root of the first trace is sent again with its id, and a day later the second trace comes.
+    world.receive(&[with(root(1, "close", 0, 1001), "plimsoll.run_id", "order-7")], RECEIVED + HOUR).await?;
+    world.round().await?;
+    let mut second = simple_run(2, "close", 2000, 700);
+    second[1] = with(second[1].clone(), "plimsoll.run_id", "order-7");
+    world.receive(&second, RECEIVED + 24 * HOUR).await?;
+    assert_eq!(world.round().await?.runs, 1);
+    let rows = world
+        .query("SELECT run_id, cardinality(trace_ids) AS traces, model_calls, input_tokens, duration_ms, outcome FROM runs")
+        .await?;
+    assert_eq!(
+        rows,
+        [
+            json!({"run_id": "order-7", "traces": 2, "model_calls": 2, "input_tokens": 1200, "duration_ms": 3000.0,
+            "outcome": "ok"})
+        ]
+    );
+    assert_eq!(world.value("SELECT count(DISTINCT run_id) FROM attempts").await?, json!(1));
+    assert_eq!(world.value("SELECT count(*) FROM model_calls WHERE run_id = 'order-7'").await?, json!(2));
+    Ok(())
+}
+
+/// What a run is can be configured: a session's turns in one trace, and a trace that a link continues.
+#[tokio::test]
+async fn run_rules() -> Outcome {
+    let rules: Rules = toml::from_str(
+        r#"
+        [[run]]
+        id = ["session.id", "turn"]
+        match = { service = "agents", turn = "*" }
+        [[run]]
+        id = "link"
+        match = { name = "resume *" }
+        "#,
+    )?;
+    let world = World::with_rules(&rules).await?;
+    let turn = |id: u64, from: i64, turn: &str| {
+        let asked = span(1, id, 1, "turn", from, from + 500, &json!({"session.id": "s1", "turn": turn}));
+        let mut call = chat(1, id + 1, from + 10, from + 400, 100, 10);
+        call["parentSpanId"] = asked["spanId"].clone();
+        [asked, call]
+    };
+    let session = span(1, 1, 0, "session", 0, 9000, &json!({"session.id": "s1"}));
+    let mut body = vec![session];
+    body.extend(turn(2, 100, "1"));
+    body.extend(turn(4, 5000, "2"));
+    body.extend(simple_run(2, "order", 0, 500));
+    let mut resumed = span(3, 1, 0, "resume order", 4000, 5000, &json!({}));
+    resumed["links"] = json!([{"traceId": format!("{:032x}", 2), "spanId": format!("{:016x}", 2001)}]);
+    body.extend([resumed, chat(3, 2, 4100, 4900, 300, 10)]);
+    world.receive(&body, RECEIVED).await?;
+    world.round().await?;
+    let rows =
+        world.query("SELECT run_id, model_calls, input_tokens, outcome FROM runs ORDER BY run_id").await?;
+    let run = |id: &str, calls: i64, input: i64| json!({"run_id": id, "model_calls": calls, "input_tokens": input, "outcome": "ok"});
+    assert_eq!(
+        rows,
+        [
+            run(&format!("{:032x}", 1), 0, 0),
+            run(&format!("{:032x}", 2), 2, 800),
+            run("s1/1", 1, 100),
+            run("s1/2", 1, 100),
+        ]
+    );
+    Ok(())
+}
+
 /// A month is replaced as a whole when a run of it is re-made, and its first day with it.
 #[tokio::test]
 async fn months_in_a_zone() -> Outcome {
@@ -112,9 +207,9 @@ async fn everything(world: &World) -> Outcome<Vec<Vec<Value>>> {
     for sql in [
         "SELECT * EXCLUDE (first_received, last_received) FROM runs ORDER BY run_id",
         "SELECT * FROM model_calls ORDER BY run_id, span_id",
-        "SELECT * FROM attempts ORDER BY run_id, span_id",
+        "SELECT * FROM attempts ORDER BY run_id, span_id, attempt",
         "SELECT * FROM run_profiles ORDER BY workflow, grain, window_start, metric, pool",
-        "SELECT * FROM call_profiles ORDER BY workflow, grain, window_start, metric",
+        "SELECT * FROM call_profiles ORDER BY workflow, step, model, grain, window_start, metric",
         "SELECT * FROM run_profiles_by_version ORDER BY workflow, window_start, model_version, prompt_version, metric",
         "SELECT * FROM lake.draw ORDER BY pool, window_s, bucket, measure",
         "SELECT * FROM inflight ORDER BY boundary, name, bucket",
@@ -122,6 +217,21 @@ async fn everything(world: &World) -> Outcome<Vec<Vec<Value>>> {
         tables.push(world.query(sql).await?);
     }
     Ok(tables)
+}
+
+/// Where a span turns up: its place in line, the round that brings it, and the one that brings it again.
+type Dealt = (usize, usize, Option<usize>);
+
+/// The spans that a round brings, in line.
+fn hand(spans: &[Value], dealt: &[Dealt], round: usize) -> Vec<Value> {
+    let mut brought: Vec<(usize, Value)> = spans
+        .iter()
+        .zip(dealt)
+        .filter(|(_, (_, first, again))| *first == round || *again == Some(round))
+        .map(|(span, (place, ..))| (*place, span.clone()))
+        .collect();
+    brought.sort_by_key(|(place, _)| *place);
+    brought.into_iter().map(|(_, span)| span).collect()
 }
 
 /// However little memory there is at once, slice by slice the same tables come out.
@@ -149,23 +259,27 @@ async fn slices() -> Outcome {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 3, ..ProptestConfig::default() })]
 
-    /// However spans are dealt over rounds, the tables end as one round over all of them makes them.
+    /// However the spans of runs are shuffled, split over rounds, repeated and delayed, the tables end as
+    /// one round over all of them in order makes them.
     #[test]
-    fn rounds_commute(dealt in prop::collection::vec(0_usize..4, 24)) {
+    fn rounds_commute(dealt in prop::collection::vec((0_usize..1000, 0_usize..4, prop::option::of(0_usize..4)), 56)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let spans: Vec<Value> = (0..12_i64)
-            .flat_map(|at| simple_run(at as u64 + 1, ["close", "chat"][at as usize % 2], at * 7_000_000, 100 * at))
+        let spans: Vec<Value> = (0..8_i64)
+            .flat_map(|at| eventful_run(at as u64 + 1, ["close", "chat"][at as usize % 2], at * 7_000_000, 100 * at))
+            .enumerate()
+            // The last two traces are one run, as single spans of theirs say.
+            .map(|(at, span)| if [44, 50].contains(&at) { with(span, "plimsoll.run_id", "order-7") } else { span })
             .collect();
         let done: Outcome = runtime.block_on(async {
+            assert_eq!(spans.len(), dealt.len());
             let whole = World::new().await?;
             whole.receive(&spans, RECEIVED).await?;
             whole.round().await?;
             let parts = World::new().await?;
-            for hand in 0..4 {
-                let dealt: Vec<Value> =
-                    spans.iter().zip(&dealt).filter(|(_, of)| **of == hand).map(|(span, _)| span.clone()).collect();
-                if !dealt.is_empty() {
-                    parts.receive(&dealt, RECEIVED).await?;
+            for round in 0..4 {
+                let brought = hand(&spans, &dealt, round);
+                if !brought.is_empty() {
+                    parts.receive(&brought, RECEIVED + round as i64 * HOUR).await?;
                 }
                 parts.round().await?;
             }

@@ -201,3 +201,35 @@ pub(crate) fn simple_run(trace: u64, workflow: &str, from_ms: i64, input: i64) -
         chat(trace, 2, from_ms + 100, from_ms + 900, input, 10),
     ]
 }
+
+/// A run in which much happens, seven spans: an agent that repeats its calls' totals, a refused attempt
+/// and its retry, a tool, a call without usage and one within the agent's tool.
+pub(crate) fn eventful_run(trace: u64, workflow: &str, from_ms: i64, input: i64) -> Vec<Value> {
+    let at = |ms: i64| from_ms + ms;
+    let call = |id: u64, parent: u64, from: i64, to: i64, more: &Value| {
+        let mut attributes = json!({
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": "openai",
+            "gen_ai.request.model": "gpt-4.1",
+        });
+        if let (Some(attributes), Some(more)) = (attributes.as_object_mut(), more.as_object()) {
+            attributes.extend(more.clone());
+        }
+        span(trace, id, parent, "chat gpt-4.1", at(from), at(to), &attributes)
+    };
+    let usage = |input: i64| json!({"gen_ai.usage.input_tokens": input, "gen_ai.usage.output_tokens": 10});
+    let agent = json!({"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "reconciler",
+        "gen_ai.usage.input_tokens": 2 * input, "gen_ai.usage.output_tokens": 20});
+    let tool = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "fetch"});
+    let mut refused = call(3, 2, 100, 120, &json!({"error.type": "429", "http.response.status_code": 429}));
+    refused["status"] = json!({"code": 2});
+    vec![
+        root(trace, workflow, from_ms, at(5000)),
+        span(trace, 2, 1, "invoke_agent reconciler", at(50), at(4000), &agent),
+        refused,
+        call(4, 2, 600, 1500, &usage(input)),
+        span(trace, 5, 2, "execute_tool fetch", at(1600), at(3000), &tool),
+        call(6, 5, 1700, 2800, &usage(input)),
+        call(7, 1, 4100, 4900, &json!({"gen_ai.request.stream": true})),
+    ]
+}

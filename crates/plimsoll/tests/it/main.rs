@@ -1,0 +1,6 @@
+//! The command, run as people run it.
+#![expect(clippy::unwrap_used, reason = "a test that can't go on should say so and stop")]
+
+mod explain;
+mod frameworks;
+mod support;
