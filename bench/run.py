@@ -102,13 +102,15 @@ def profiles(binary, folder, spans):
     plimsoll.run("ingest", file, timeout=600)
     stored = plimsoll.one("SELECT count(*) AS n FROM spans")["n"]
     started = time.monotonic()
-    process = subprocess.Popen([binary, "--lake", plimsoll.lake, "profile"], env=environment(), stdout=subprocess.DEVNULL)
+    line = [binary, "--lake", plimsoll.lake, "profile"]
+    process = subprocess.Popen(line, env=environment(), stdout=subprocess.DEVNULL)
     # Of this process alone, where `getrusage` tells of the largest child so far.
     _, status, usage = os.wait4(process.pid, 0)
     took = time.monotonic() - started
     assert os.waitstatus_to_exitcode(status) == 0
     memory = usage.ru_maxrss / 1024
-    print(f"  {stored:,} spans to profiles in {took:.1f} s, {usage.ru_utime + usage.ru_stime:.1f} CPU-s, {memory:.0f} MiB")
+    cpu = usage.ru_utime + usage.ru_stime
+    print(f"  {stored:,} spans to profiles in {took:.1f} s and {cpu:.1f} CPU-seconds, {memory:.0f} MiB")
     return took * spans / stored, memory
 
 
