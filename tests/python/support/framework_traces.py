@@ -57,7 +57,7 @@ def langfuse(document):
 def langfuse_attributes(seen, metadata, trace):
     """What Langfuse's SDK says of an observation."""
     said = {"langfuse.observation.type": seen["type"].lower()}
-    for key in metadata.keys() - {"attributes", "resourceAttributes", "scope"}:
+    for key in sorted(metadata.keys() - {"attributes", "resourceAttributes", "scope"}):
         said["langfuse.observation.metadata." + key] = metadata[key]
     if seen["parentObservationId"] is None:
         said["langfuse.trace.name"] = trace["name"]
