@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use crate::call_rows::ShownScopes;
 use crate::calls::{Call, Calls};
+use crate::classify::framework_scope;
 use crate::failure::Failure;
 use crate::forest::Forest;
 use crate::intervals::{Interval, covered, critical, most_at_once};
@@ -46,7 +47,7 @@ impl<'a> Parts<'_, '_, 'a> {
         let tier = self.told(root, |span| span.tier);
 
         let run_start_time = micros(extent.window.0);
-        let shown = ShownScopes::new(self.calls);
+        let shown = ShownScopes::new(self.forest, self.kinds);
         let mut model_calls = Vec::with_capacity(self.operations.len());
         let mut attempts = Vec::with_capacity(self.calls.list.len());
         let mut step_index = 0;
@@ -225,19 +226,30 @@ impl<'a> Parts<'_, '_, 'a> {
         run.stall_ms = model_calls.iter().filter_map(|call| call.stall_ms).reduce(f64::max);
     }
 
-    /// An agent that ended well and shows no model call had its calls go by unseen.
+    /// An agent that ended well, or a framework's tools, without any model call: the calls went by unseen.
     fn note_calls_not_traced(&mut self) {
         let agents = self.forest.nodes.iter().zip(self.kinds).filter(|(_, kind)| **kind == Kind::Agent);
+        let mut ended_well = agents.map(|(span, _)| span).filter(|span| Failure::of(span).is_none());
+        let dispatched = || self.tools.iter().any(|tool| tool.span.scope.is_some_and(framework_scope));
         let no_calls = !self.calls.list.iter().any(|call| call.span.kind == Kind::ModelCall);
-        if no_calls && agents.map(|(span, _)| span).any(|span| Failure::of(span).is_none()) {
+        if no_calls && (ended_well.next().is_some() || dispatched()) {
             self.codes.push(quality::CALLS_NOT_TRACED);
         }
     }
 
-    /// Tool executions seen; `None` where models asked for tools and none was seen.
+    /// Tool executions seen; `None` where none was and models asked for tools, or may have: then their
+    /// number is unknown, not zero.
     fn tools_counted(&mut self, model_calls: &[ModelCall<'a>]) -> Option<i64> {
+        let calls =
+            || model_calls.iter().filter(|call| call.kind == Kind::ModelCall && call.status == Status::Ok);
         let asks = |reason: &str| reason.contains("tool") || reason.contains("function_call");
-        if self.tools.is_empty() && model_calls.iter().any(|call| call.finish_reason.is_some_and(asks)) {
+        let asked = || calls().any(|call| call.finish_reason.is_some_and(asks));
+        // The answer to a tool takes a further call. Gemini ends a request for tools as any other.
+        let google =
+            |call: &ModelCall<'_>| call.provider.is_some_and(|provider| provider.starts_with("gcp."));
+        let may_have =
+            || calls().nth(1).is_some() && calls().any(|call| call.finish_reason.is_none() || google(call));
+        if self.tools.is_empty() && (asked() || may_have()) {
             self.codes.push(quality::TOOLS_NOT_TRACED);
             return None;
         }
