@@ -29,6 +29,47 @@ impl<'a> From<Option<Scalar<'a>>> for Found<'a> {
     }
 }
 
+/// What one look over a text tells, so that the many paths that aren't in it cost no look of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Glance {
+    /// The bits of its names and words.
+    names: u64,
+    /// Whether it ends where it should.
+    whole: bool,
+}
+
+impl Glance {
+    /// Looks over the text.
+    pub(super) fn over(text: &[u8]) -> Self {
+        let mut scanner = Scanner { text: &text[..text.len().min(MAX_SCAN)], at: 0 };
+        let (mut names, mut depth) = (0, 0_usize);
+        while let Some(token) = scanner.token() {
+            match token {
+                Token::Open(_) => depth += 1,
+                Token::Close => depth = depth.saturating_sub(1),
+                Token::Text { escaped: true, .. } => names = u64::MAX,
+                Token::Text { quoted, .. } => names |= bit(inner(quoted)),
+                Token::Word(word) => names |= bit(word),
+                Token::Comma | Token::Colon => {}
+            }
+        }
+        let ended = scanner.text[scanner.at.min(scanner.text.len())..].trim_ascii().is_empty();
+        Self { names, whole: depth == 0 && ended && text.len() <= MAX_SCAN }
+    }
+
+    /// Whether the text is whole and has no such name in it.
+    pub(super) fn lacks(self, path: &[String]) -> bool {
+        let missing = |key: &String| self.names & bit(key.as_bytes()) == 0;
+        self.whole && path.iter().any(missing)
+    }
+}
+
+/// One bit of 64 for a name; several names share one.
+fn bit(name: &[u8]) -> u64 {
+    let ends = [name.first(), name.last()].map(|byte| usize::from(byte.copied().unwrap_or_default()));
+    1 << ((name.len() * 7 + ends[0] * 5 + ends[1]) % 64)
+}
+
 /// What stands at `path` in a value that is a map or such text; of a list its first element.
 pub(super) fn find<'a>(mut value: Value<'a>, path: &[String], quality: &mut Quality) -> Found<'a> {
     for (depth, key) in path.iter().enumerate() {
@@ -241,7 +282,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Found, MAX_SCAN, find};
+    use super::{Found, Glance, MAX_SCAN, find};
     use crate::quality::Quality;
     use crate::rules::Scalar;
     use crate::wire::Value;
@@ -337,6 +378,22 @@ mod tests {
         ] {
             assert_eq!(count(text), wanted, "{text}");
         }
+    }
+
+    /// A look says of a path that it lacks only what no search would find, and of a cut text nothing.
+    #[test]
+    fn glances() {
+        let whole = r#"{"input": 1, "details": {"cached": 70}, "who": "me"}"#;
+        let path = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
+        for there in ["input", "details/cached", "who"] {
+            assert!(!Glance::over(whole.as_bytes()).lacks(&path(there)), "{there}");
+        }
+        assert!(Glance::over(whole.as_bytes()).lacks(&path("details/reasoning_tokens")));
+        for end in 0..whole.len() {
+            let cut = Glance::over(&whole.as_bytes()[..end]);
+            assert!(end == 0 || !cut.lacks(&path("reasoning_tokens")), "{}", &whole[..end]);
+        }
+        assert!(!Glance::over(br#"{"a\u0062": 1}"#).lacks(&path("ab")));
     }
 
     /// Depth costs neither stack nor time, and no more than the bound is scanned.

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::compile::{AliasRule, FastMap, NO_SLOT, Rules, Slot};
+use super::literal::Glance;
 use super::log::Names;
 use super::notes::{Note, Notes, ignored};
 use super::place::Locator;
@@ -51,6 +52,8 @@ pub(crate) struct Reading<'a> {
     /// What the log record is called that is being read; nothing while it is a span.
     pub(super) names: Names<'a>,
     pub(super) locator: Locator<'a>,
+    /// What one look over a text told that several paths go into, by its slot.
+    pub(super) glances: Vec<(u16, Glance)>,
     pub(super) notes: Notes,
 }
 
@@ -73,6 +76,7 @@ impl<'a> Reading<'a> {
             reasoning_slot: NO_SLOT,
             names: Names::default(),
             locator: Locator::new(&rules.places),
+            glances: Vec::new(),
             notes: Notes::default(),
         }
     }
@@ -215,6 +219,7 @@ impl<'a> Reading<'a> {
         }
         self.candidates.clear();
         self.spoilt.clear();
+        self.glances.clear();
         self.notes.clear();
         self.attribute_slots.clear();
         self.input_slot = NO_SLOT;

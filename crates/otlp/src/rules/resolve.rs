@@ -5,14 +5,14 @@
 
 use super::compile::{AliasRule, Folded, NO_SLOT, Shape};
 use super::kind::is_named;
-use super::literal::{self, Found};
+use super::literal::{self, Found, Glance};
 use super::notes::Note;
 use super::reading::Reading;
 use super::scalar::{BadNumber, Scalar};
 use crate::dialect::{Kind, Origin, Unit};
 use crate::explain::Outcome;
 use crate::quality::{BAD_NUMBER, JSON_CUT, Quality};
-use crate::wire::Span;
+use crate::wire::{Span, Value};
 
 impl<'a> Reading<'a> {
     /// Whether an alias is for spans and all log records, or for this one.
@@ -106,7 +106,18 @@ impl<'a> Reading<'a> {
             && (alias.name.is_none() || is_named(span, alias.name.as_slice()))
     }
 
-    fn raw(&self, rule: &'a AliasRule, span: &Span<'a>, quality: &mut Quality) -> Found<'a> {
+    /// What a look over the text in a slot tells; none where the value is no text.
+    fn glance(&mut self, slot: u16) -> Option<Glance> {
+        if let Some((_, glance)) = self.glances.iter().find(|(known, _)| *known == slot) {
+            return Some(*glance);
+        }
+        let Value::Text(text) = self.values[usize::from(slot)] else { return None };
+        let glance = Glance::over(text);
+        self.glances.push((slot, glance));
+        Some(glance)
+    }
+
+    fn raw(&mut self, rule: &'a AliasRule, span: &Span<'a>, quality: &mut Quality) -> Found<'a> {
         let alias = &rule.alias;
         match &alias.origin {
             Origin::Constant(value) => return Found::Value(Scalar::Text(value.as_str().into())),
@@ -122,6 +133,7 @@ impl<'a> Reading<'a> {
         }
         let value = self.values[usize::from(rule.slot)];
         match &alias.json {
+            Some(path) if self.glance(rule.slot).is_some_and(|glance| glance.lacks(path)) => Found::Nothing,
             Some(path) => literal::find(value, path, quality),
             None if alias.join => Scalar::joined(value, quality).into(),
             None => Scalar::of(value, quality).into(),

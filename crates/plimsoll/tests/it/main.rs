@@ -2,5 +2,4 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on should say so and stop")]
 
 mod explain;
-mod frameworks;
 mod support;

@@ -1,6 +1,6 @@
-//! Running the command, and finding what the tests read.
+//! Running the command.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// Standard output of the command, which must succeed.
@@ -19,18 +19,4 @@ pub(crate) fn explained(file: &Path) -> String {
     parts.fold(first, |page, part| {
         page + ".toml" + part.trim_start_matches(|char: char| char.is_ascii_digit())
     })
-}
-
-/// A folder of shared data; none where it isn't there.
-#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
-pub(crate) fn shared(path: &str) -> Option<PathBuf> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folder =
-        std::env::var_os("PLIMSOLL_SHARED").map_or_else(|| workspace.join("../shared"), PathBuf::from);
-    let found = folder.join(path);
-    if found.exists() {
-        return Some(found);
-    }
-    println!("skipped: no {}", found.display());
-    None
 }
