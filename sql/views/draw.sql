@@ -1,21 +1,23 @@
 -- What was drawn from each pool per 1, 10, 60 and 300 seconds: the stored measures, and what the
 -- catalog makes of them at admission and at settlement. Attempts without usage are not in the metered
--- token sums, so those are lower bounds where coverage is below 1.
+-- token sums, so those are lower bounds where coverage is below 1. A sampled attempt counts as often as it
+-- weighs; sums are of whole millionths.
 WITH metered AS (
   SELECT account, region, pool, CAST(start_time AS BIGINT) / 1000000 AS second,
+    CAST(round(weight * 1000000) AS BIGINT) AS w,
     meter(pool, start_time, throttled, billed, input_tokens, input_uncached, cache_read, cache_write,
       output_tokens, reasoning_tokens, max_output_tokens) AS m
   FROM attempts
 ), seconds AS (
   SELECT account, region, pool, second,
-    sum(m['admission.requests']) AS admission_requests,
-    sum(m['admission.input_tokens']) AS admission_input_tokens,
-    sum(m['admission.output_tokens']) AS admission_output_tokens,
-    sum(m['admission.tokens']) AS admission_tokens,
-    sum(m['settlement.requests']) AS settlement_requests,
-    sum(m['settlement.input_tokens']) AS settlement_input_tokens,
-    sum(m['settlement.output_tokens']) AS settlement_output_tokens,
-    sum(m['settlement.tokens']) AS settlement_tokens
+    sum(m['admission.requests'] * w) AS admission_requests,
+    sum(m['admission.input_tokens'] * w) AS admission_input_tokens,
+    sum(m['admission.output_tokens'] * w) AS admission_output_tokens,
+    sum(m['admission.tokens'] * w) AS admission_tokens,
+    sum(m['settlement.requests'] * w) AS settlement_requests,
+    sum(m['settlement.input_tokens'] * w) AS settlement_input_tokens,
+    sum(m['settlement.output_tokens'] * w) AS settlement_output_tokens,
+    sum(m['settlement.tokens'] * w) AS settlement_tokens
   FROM metered
   GROUP BY account, region, pool, second
 ), measured AS (
@@ -39,6 +41,6 @@ SELECT account, region, pool, window_s, bucket, measure, amount
 FROM lake.draw
 UNION ALL
 SELECT account, region, pool, window_s, utc_second(second / window_s * window_s) AS bucket, measure,
-  sum(amount) AS amount
+  (sum(amount) + 500000) / 1000000 AS amount
 FROM windowed
 GROUP BY account, region, pool, window_s, second / window_s * window_s, measure

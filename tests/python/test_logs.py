@@ -6,9 +6,13 @@ from opentelemetry.exporter.otlp.json.http._log_exporter import OTLPLogExporter 
 from opentelemetry.exporter.otlp.proto.grpc._log_exporter import OTLPLogExporter as GrpcExporter
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter as HttpExporter
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
 from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace import Status, StatusCode, set_span_in_context
 
 from support.spans import NOON, SECOND
 
@@ -32,13 +36,14 @@ class Agent:
         self.now = NOON
         self.common = {}
 
-    def log(self, name, body=None, event_name=None, **attributes):
-        """One event, a second after the last."""
+    def log(self, name, body=None, event_name=None, within=None, **attributes):
+        """One event, a second after the last; within a span where one is given."""
         self.now += SECOND
         dotted = {key.replace("__", "."): value for key, value in attributes.items()}
         self.logger.emit(
             LogRecord(
                 timestamp=self.now,
+                context=set_span_in_context(within) if within else None,
                 body=body,
                 event_name=event_name,
                 attributes={**self.common, "event.name": name, **dotted},
@@ -192,3 +197,82 @@ def test_runs_of_coding_agents(plimsoll, exporter):
     assert {row["signal"] for row in keys} == {"log"}
     assert b"TOP SECRET" not in plimsoll.run("--format", "json", "sql", "SELECT * FROM spans").stdout
     assert all(check["rows"] == 0 for check in plimsoll.json("check"))
+
+
+def traced(server, service):
+    """A tracer that sends to the server, and what ends it."""
+    provider = TracerProvider(resource=Resource.create({"service.name": service}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=f"http://{server.http}/v1/traces")))
+    return provider
+
+
+def test_one_source_a_session(plimsoll):
+    """Protects against the double count of a session that sends logs and spans of the same calls."""
+    usage = {"input_tokens": 5, "output_tokens": 7, "cache_read_tokens": 100, "cache_creation_tokens": 0}
+    with plimsoll.serve() as server:
+        provider = traced(server, "claude-code")
+        tracer = provider.get_tracer("com.anthropic.claude_code.tracing")
+        agent = Agent(server, "protobuf", "claude-code", "com.anthropic.claude_code.events")
+        agent.common = {"session.id": "s", "prompt.id": "p"}
+        prompt = tracer.start_span(
+            "claude_code.interaction", start_time=NOON, attributes={"span.type": "interaction", "session.id": "s"}
+        )
+        for _call in range(2):
+            span = tracer.start_span(
+                "claude_code.llm_request",
+                context=set_span_in_context(prompt),
+                start_time=agent.now,
+                attributes={"span.type": "llm_request", "model": "claude-sonnet-4-5", **usage},
+            )
+            agent.log(
+                "api_request",
+                body="claude_code.api_request",
+                within=prompt,
+                model="claude-sonnet-4-5-20250929",
+                duration_ms=900,
+                **usage,
+            )
+            span.end(agent.now)
+        prompt.end(agent.now + SECOND)
+        agent.end()
+        provider.shutdown()
+    plimsoll.run("profile")
+    run = plimsoll.one("SELECT * FROM runs")
+    assert (run["model_calls"], run["input_tokens"], run["output_tokens"]) == (2, 210, 14), run
+    assert run["workflow"] == "claude-code"
+
+
+def test_events_of_spans(plimsoll):
+    """Protects calls that are traced: GenAI log events repeat some of them, and take nothing away."""
+    with plimsoll.serve() as server:
+        provider = traced(server, "invoices")
+        tracer = provider.get_tracer("a.library")
+        agent = Agent(server, "protobuf", "invoices", "a.library")
+        root = tracer.start_span("reconcile", start_time=NOON)
+        common = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-5-mini"}
+        counts = {"gen_ai.usage.input_tokens": 900, "gen_ai.usage.output_tokens": 30}
+        for failed in (True, False, False):
+            span = tracer.start_span(
+                "chat gpt-5-mini",
+                context=set_span_in_context(root),
+                start_time=agent.now,
+                attributes=common if failed else {**common, **counts},
+            )
+            if failed:
+                span.set_attribute("error.type", "429")
+                span.set_status(Status(StatusCode.ERROR))
+                event, more = "gen_ai.client.operation.exception", {"exception.type": "RateLimitError"}
+            else:
+                event, more = "gen_ai.client.inference.operation.details", counts
+            agent.log("", event_name=event, within=span, **common, **more)
+            span.end(agent.now)
+        root.end(agent.now)
+        agent.end()
+        provider.shutdown()
+    plimsoll.run("profile")
+    run = plimsoll.one("SELECT * FROM runs")
+    expected = {"model_calls": 2, "model_attempts": 3, "throttled_attempts": 1}
+    expected |= {"input_tokens": 1800, "output_tokens": 60}
+    assert {name: run[name] for name in expected} == expected
+    calls = plimsoll.sql("SELECT attempts, duration_ms FROM model_calls ORDER BY start_time")
+    assert calls == [{"attempts": 2, "duration_ms": 2000.0}, {"attempts": 1, "duration_ms": 1000.0}]

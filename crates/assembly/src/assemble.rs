@@ -91,6 +91,7 @@ impl<'a> Elected<'a> {
         doubles::merge(&mut calls, codes);
         calls.fill_from_wrappers(forest, &kinds);
         calls.find_requests(forest, &kinds);
+        calls.find_cached(forest, &kinds, codes);
         usage::settle(&mut calls, forest, &kinds, codes);
         usage::fill_details(&mut calls, forest, &kinds);
         usage::doubt_loops(&mut calls, forest, &kinds, codes);

@@ -5,9 +5,10 @@
 
 use std::borrow::Cow;
 
-use crate::calls::{Call, Calls};
+use crate::calls::Call;
 use crate::doubles::models_agree;
 use crate::failure::Failure;
+use crate::forest::Forest;
 use crate::kinds::{Kind, RetryLayer, Status, UsageSource};
 use crate::operations::{Operation, unseen_before};
 use crate::quality;
@@ -234,9 +235,11 @@ pub(crate) struct ShownScopes<'a> {
 }
 
 impl<'a> ShownScopes<'a> {
-    pub(crate) fn new(calls: &Calls<'a>) -> Self {
-        let mut failing: Vec<Option<&'a str>> =
-            calls.list.iter().filter(|call| call.failure.is_some()).map(|call| call.span.scope).collect();
+    /// Every span of a call counts, also one that another stands for.
+    pub(crate) fn new(forest: &Forest<'_, 'a>, kinds: &[Kind]) -> Self {
+        let spans = forest.nodes.iter().zip(kinds).filter(|(_, kind)| kind.is_model());
+        let failing = spans.filter(|(span, _)| Failure::of(span).is_some());
+        let mut failing: Vec<Option<&'a str>> = failing.map(|(span, _)| span.scope).collect();
         failing.sort_unstable();
         failing.dedup();
         Self { failing }

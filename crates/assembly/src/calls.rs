@@ -5,10 +5,11 @@
 //! 2, rule 3. Whether two spans side by side are one call is decided in `doubles`, whose usage
 //! counts in `usage`, which calls are tries of one operation in `operations`.
 
+use crate::classify::framework_scope;
 use crate::failure::Failure;
 use crate::forest::{Forest, NOBODY};
 use crate::kinds::{Kind, UsageSource};
-use crate::quality::{BAD_TTFT, CACHE_HIT, USAGE_ESTIMATED, ZERO_USAGE};
+use crate::quality::{BAD_TTFT, CACHE_ASSUMED, CACHE_HIT, USAGE_ESTIMATED, ZERO_USAGE};
 use crate::span::{Span, Tokens};
 
 /// A request to a provider, as the spans that saw it tell.
@@ -204,6 +205,29 @@ impl<'a> Calls<'a> {
                 (one, other) if one == other => one,
                 _ => MANY,
             };
+        }
+    }
+
+    /// Finds a framework's calls that its own cache answered: its other calls have the client library's below
+    /// them, these have none, and it tells no usage by itself (DSPy).
+    pub(crate) fn find_cached(&mut self, forest: &Forest<'_, 'a>, kinds: &[Kind], codes: &mut Vec<&'a str>) {
+        let alone = |call: &Call<'_>| call.lacks_usage() && call.span.scope.is_some_and(framework_scope);
+        let mut scopes: Vec<&str> =
+            self.list.iter().filter(|c| alone(c)).filter_map(|c| c.span.scope).collect();
+        scopes.sort_unstable();
+        scopes.dedup();
+        for scope in scopes {
+            let of_scope =
+                || (0..forest.len()).filter(|&n| kinds[n].is_model() && forest.nodes[n].scope == Some(scope));
+            let wraps = of_scope().any(|node| self.at(node).is_none());
+            if !wraps || of_scope().any(|node| forest.nodes[node].tokens.known()) {
+                continue;
+            }
+            for call in self.list.iter_mut().filter(|call| call.span.scope == Some(scope) && alone(call)) {
+                (call.cached, call.span.tokens, call.usage) =
+                    (true, Tokens::NONE_SERVED, UsageSource::Reported);
+                codes.push(CACHE_ASSUMED);
+            }
         }
     }
 

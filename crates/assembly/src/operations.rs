@@ -10,7 +10,7 @@
 use crate::calls::{Call, Calls};
 use crate::doubles::models_agree;
 use crate::failure::Failure;
-use crate::forest::{Forest, NOBODY};
+use crate::forest::{Forest, NOBODY, parent_id};
 use crate::kinds::Kind;
 use crate::quality::RETRY_ASSUMED;
 
@@ -65,6 +65,13 @@ pub(crate) fn group<'a>(
         (list[first].span.start_unix_nano, first)
     });
     operations
+}
+
+/// Whether two names differ in numbers only, as those of steps do.
+fn like_names(a: Option<&str>, b: Option<&str>) -> bool {
+    let (Some(a), Some(b)) = (a, b) else { return a == b };
+    let letters = |name: &str| name.bytes().filter(|byte| !byte.is_ascii_digit()).collect::<Vec<_>>();
+    a == b || letters(a) == letters(b)
 }
 
 /// The nearest span of a model call above each node.
@@ -140,7 +147,7 @@ impl<'a> Linker<'_, '_, 'a> {
             let retry = match self.among_siblings(failed).or_else(|| self.under_wrapper(failed)) {
                 Some(retry) => Some(retry),
                 None => {
-                    let retry = self.farther_up(failed);
+                    let retry = self.farther_up(failed).or_else(|| self.from_lost_parent(failed));
                     codes.extend(retry.map(|_| RETRY_ASSUMED));
                     retry
                 }
@@ -195,12 +202,27 @@ impl<'a> Linker<'_, '_, 'a> {
                 .find(|&sibling| sibling != branch && self.edges.first[sibling] != NOBODY);
             if let Some(next) = next {
                 let again = self.forest.nodes[next];
-                let alike = self.kinds[next] == self.kinds[branch] && again.name == ended.name;
+                let alike = self.kinds[next] == self.kinds[branch] && like_names(again.name, ended.name);
                 return self.first_below(next).filter(|&retry| alike && self.retries(failed, retry));
             }
             branch = self.forest.parents[branch] as usize;
         }
         None
+    }
+
+    /// Of a call at the end of a branch whose parent never came, the next call that may be its retry,
+    /// wherever it stands: some frameworks lose the span of an agent that failed (LlamaIndex, smolagents).
+    fn from_lost_parent(&self, failed: usize) -> Option<usize> {
+        let mut top = self.calls.list[failed].node;
+        while (self.forest.parents[top] as usize) < self.forest.len() {
+            if self.edges.last[top] != failed as u32 {
+                return None;
+            }
+            top = self.forest.parents[top] as usize;
+        }
+        parent_id(self.forest.nodes[top])?;
+        let mut later = failed + 1..self.calls.list.len().min(failed + 1 + NEIGHBOURS);
+        later.find(|&retry| self.retries(failed, retry))
     }
 
     /// The node's siblings that start at or after an instant.

@@ -41,9 +41,11 @@ pub const RETRY_ASSUMED: &str = "retry_assumed";
 pub const BAD_TTFT: &str = "bad_ttft";
 /// An output was cut by its cap.
 pub const OUTPUT_TRUNCATED: &str = "output_truncated";
-/// Models asked for tools, and no span shows an execution.
+/// Models asked for tools, or may have, and no span shows an execution.
 pub const TOOLS_NOT_TRACED: &str = "tools_not_traced";
 /// An agent ran, and no span shows its model calls.
 pub const CALLS_NOT_TRACED: &str = "calls_not_traced";
+/// A call of a framework that never reached the client library was read as an answer of its cache.
+pub const CACHE_ASSUMED: &str = "cache_assumed";
 /// Logs tell of the calls that spans tell of, too; the logs count.
 pub const LOGS_PREFERRED: &str = "logs_preferred";

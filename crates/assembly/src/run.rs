@@ -46,7 +46,7 @@ impl<'a> Parts<'_, '_, 'a> {
         let tier = self.told(root, |span| span.tier);
 
         let run_start_time = micros(extent.window.0);
-        let shown = ShownScopes::new(self.calls);
+        let shown = ShownScopes::new(self.forest, self.kinds);
         let mut model_calls = Vec::with_capacity(self.operations.len());
         let mut attempts = Vec::with_capacity(self.calls.list.len());
         let mut step_index = 0;
@@ -234,10 +234,19 @@ impl<'a> Parts<'_, '_, 'a> {
         }
     }
 
-    /// Tool executions seen; `None` where models asked for tools and none was seen.
+    /// Tool executions seen; `None` where none was and models asked for tools, or may have: then their
+    /// number is unknown, not zero.
     fn tools_counted(&mut self, model_calls: &[ModelCall<'a>]) -> Option<i64> {
+        let calls =
+            || model_calls.iter().filter(|call| call.kind == Kind::ModelCall && call.status == Status::Ok);
         let asks = |reason: &str| reason.contains("tool") || reason.contains("function_call");
-        if self.tools.is_empty() && model_calls.iter().any(|call| call.finish_reason.is_some_and(asks)) {
+        let asked = || calls().any(|call| call.finish_reason.is_some_and(asks));
+        // The answer to a tool takes a further call. Gemini ends a request for tools as any other.
+        let google =
+            |call: &ModelCall<'_>| call.provider.is_some_and(|provider| provider.starts_with("gcp."));
+        let may_have =
+            || calls().nth(1).is_some() && calls().any(|call| call.finish_reason.is_none() || google(call));
+        if self.tools.is_empty() && (asked() || may_have()) {
             self.codes.push(quality::TOOLS_NOT_TRACED);
             return None;
         }

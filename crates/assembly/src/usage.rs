@@ -9,7 +9,6 @@ use crate::classify::{framework_scope, shadow};
 use crate::forest::Forest;
 use crate::kinds::{Kind, UsageSource};
 use crate::quality::{CALLS_NOT_TRACED, USAGE_AGGREGATE};
-use crate::span::Span;
 
 /// Hands totals of wrappers and agents down to calls that lack their own.
 pub(crate) fn settle<'a>(
@@ -100,32 +99,21 @@ pub(crate) fn fill_details<'a>(calls: &mut Calls<'a>, forest: &Forest<'_, 'a>, k
     if !calls.list.iter().any(partial) {
         return;
     }
-    // A run has a handful of clients, so a list is enough.
-    let mut scopes: Vec<(Client<'a>, [bool; 3])> = Vec::new();
-    let generations = forest.nodes.iter().zip(kinds).filter(|(_, kind)| **kind == Kind::ModelCall);
-    for (span, _) in generations {
-        let tokens = &span.tokens;
-        let told =
-            [tokens.cache_read.is_some(), tokens.cache_write.is_some(), tokens.reasoning_tokens.is_some()];
-        match scopes.iter_mut().find(|(client, _)| *client == client_of(span)) {
-            Some((_, all)) => all.iter_mut().zip(told).for_each(|(all, one)| *all |= one),
-            None => scopes.push((client_of(span), told)),
-        }
-    }
+    let told = Told::of(forest, kinds);
     for call in
         calls.list.iter_mut().filter(|call| call.span.kind == Kind::ModelCall && call.span.tokens.known())
     {
-        let Some((_, told)) = scopes.iter().find(|(client, _)| *client == client_of(&call.span)) else {
-            continue;
-        };
+        let (scope, client) = (call.span.scope, (call.span.scope, call.span.provider));
         let reasons = call.span.any_model().is_some_and(always_reasons);
         let tokens = &mut call.span.tokens;
         // A part of what is unknown is unknown.
         let zero_if = |told: bool, whole: Option<i64>| whole.filter(|_| told).map(|_| 0);
-        tokens.cache_read = tokens.cache_read.or(zero_if(told[0], tokens.input_tokens));
-        tokens.cache_write = tokens.cache_write.or(zero_if(told[1], tokens.input_tokens));
-        tokens.reasoning_tokens =
-            tokens.reasoning_tokens.or(zero_if(told[2] && !reasons, tokens.output_tokens));
+        tokens.cache_read = tokens.cache_read.or(zero_if(told.reads.contains(&scope), tokens.input_tokens));
+        tokens.cache_write =
+            tokens.cache_write.or(zero_if(told.writes.contains(&scope), tokens.input_tokens));
+        tokens.reasoning_tokens = tokens
+            .reasoning_tokens
+            .or(zero_if(!reasons && told.reasoning.contains(&client), tokens.output_tokens));
         if tokens.input_uncached.is_none()
             && let (Some(input), Some(read), Some(write)) =
                 (tokens.input_tokens, tokens.cache_read, tokens.cache_write)
@@ -135,11 +123,31 @@ pub(crate) fn fill_details<'a>(calls: &mut Calls<'a>, forest: &Forest<'_, 'a>, k
     }
 }
 
-/// Scope and provider: one scope may serve several providers, each of which tells other details.
-type Client<'a> = (Option<&'a str>, Option<&'a str>);
+/// Which clients tell which details anywhere in a run, which has a handful of them.
+struct Told<'a> {
+    /// Scopes that tell what a cache served, and what was written to one.
+    reads: Vec<Option<&'a str>>,
+    writes: Vec<Option<&'a str>>,
+    /// Scopes that tell reasoning, with the provider: what one provider reports apart another does not.
+    reasoning: Vec<(Option<&'a str>, Option<&'a str>)>,
+}
 
-fn client_of<'a>(span: &Span<'a>) -> Client<'a> {
-    (span.scope, span.provider)
+impl<'a> Told<'a> {
+    fn of(forest: &Forest<'_, 'a>, kinds: &[Kind]) -> Self {
+        fn note<T: PartialEq>(list: &mut Vec<T>, told: Option<i64>, client: T) {
+            if told.is_some() && !list.contains(&client) {
+                list.push(client);
+            }
+        }
+        let mut told = Self { reads: Vec::new(), writes: Vec::new(), reasoning: Vec::new() };
+        let generations = forest.nodes.iter().zip(kinds).filter(|(_, kind)| **kind == Kind::ModelCall);
+        for (span, _) in generations {
+            note(&mut told.reads, span.tokens.cache_read, span.scope);
+            note(&mut told.writes, span.tokens.cache_write, span.scope);
+            note(&mut told.reasoning, span.tokens.reasoning_tokens, (span.scope, span.provider));
+        }
+        told
+    }
 }
 
 /// Marks calls of client libraries below which tools ran although no further call was recorded: a loop of

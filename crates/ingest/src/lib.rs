@@ -25,7 +25,7 @@ mod tables;
 pub use config::{FlushOptions, IngestConfig, Limits};
 pub use counts::Counts;
 pub use error::{FlushError, IngestError};
-pub use file::{FileError, FileInput, FileOptions, FileReport, ingest_file, read_bodies};
+pub use file::{FileError, FileInput, FileOptions, FileReport, explain_file, ingest_file};
 pub use flush::Flushed;
 pub use inflate::Coding;
 pub use ingest::{Ingest, Shutdown};

@@ -2,6 +2,7 @@
 
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
+use plimsoll_otlp::explain::Explained;
 use plimsoll_otlp::{DecodeError, Decoded, Decoder, Encoding, Receipt};
 use prost::Message;
 
@@ -70,6 +71,23 @@ impl Kept {
         match self {
             Self::Traces => decoder.decode(body, encoding, receipt),
             Self::Logs => decoder.decode_logs(body, encoding, receipt),
+        }
+    }
+
+    /// Decodes a body of the signal, and tells why its rows are what they are.
+    ///
+    /// # Errors
+    /// The body is not a request of the signal.
+    pub(crate) fn explain(
+        self,
+        decoder: &Decoder,
+        body: &[u8],
+        encoding: Encoding,
+        receipt: &Receipt<'_>,
+    ) -> Result<Explained, DecodeError> {
+        match self {
+            Self::Traces => decoder.explain(body, encoding, receipt),
+            Self::Logs => decoder.explain_logs(body, encoding, receipt),
         }
     }
 }

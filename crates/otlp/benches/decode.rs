@@ -20,6 +20,9 @@ mod files;
 
 const SPANS: u64 = 512;
 
+/// Dialects that recognising is measured on.
+const DIALECTS: [&str; 4] = ["otel-genai", "openinference", "langfuse", "http"];
+
 fn main() {
     divan::main();
 }
@@ -32,6 +35,29 @@ fn protobuf(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn json(bencher: Bencher<'_, '_>) {
     run(bencher, &serde_json::to_vec(&batch()).unwrap(), Encoding::Json);
+}
+
+/// What recognising a span costs, by dialect, with all of the repository's files loaded; what it costs to
+/// walk over the same bytes is `walk`, to be taken off.
+#[divan::bench(args = DIALECTS)]
+fn recognise(bencher: Bencher<'_, '_>, dialect: &str) {
+    over(bencher, &decoder(), dialect);
+}
+
+/// The same with no dialect at all.
+#[divan::bench(args = DIALECTS)]
+fn walk(bencher: Bencher<'_, '_>, dialect: &str) {
+    let nothing = Dialects::load([]).unwrap();
+    over(
+        bencher,
+        &Decoder::new(nothing, files::schema("spans"), files::schema("quarantine")).unwrap(),
+        dialect,
+    );
+}
+
+fn over(bencher: Bencher<'_, '_>, decoder: &Decoder, dialect: &str) {
+    let body = spoken(dialect).encode_to_vec();
+    bencher.counter(ItemsCount::new(SPANS)).bench(|| decoder.recognise(&body).unwrap());
 }
 
 /// What it is measured against: the structs that prost makes, before any column.
@@ -51,6 +77,66 @@ fn run(bencher: Bencher<'_, '_>, body: &[u8], encoding: Encoding) {
         .counter(ItemsCount::new(SPANS))
         .counter(BytesCount::new(body.len()))
         .bench(|| decoder.decode(body, encoding, &receipt).unwrap());
+}
+
+/// The batch as another dialect tells it; `http` are spans that are no calls.
+fn spoken(dialect: &str) -> ExportTraceServiceRequest {
+    let mut batch = batch();
+    let scope_spans = &mut batch.resource_spans[0].scope_spans[0];
+    let scope = |name: &str| InstrumentationScope { name: name.to_owned(), ..Default::default() };
+    let text = |key: &str, value: &str| (key.to_owned(), Value::StringValue(value.to_owned()));
+    let count = |key: &str, value: i64| (key.to_owned(), Value::IntValue(value));
+    let usage = r#"{"prompt_tokens":6000,"completion_tokens":600,"total_tokens":6600,
+        "prompt_tokens_details":{"cached_tokens":4000},"completion_tokens_details":{"reasoning_tokens":64}}"#;
+    let (name, attributes) = match dialect {
+        "openinference" => (
+            "openinference.instrumentation.openai",
+            vec![
+                text("openinference.span.kind", "LLM"),
+                text("llm.model_name", "gpt-5.2-2026-08-07"),
+                text("llm.provider", "openai"),
+                text("llm.invocation_parameters", r#"{"model":"gpt-5.2","max_tokens":4096}"#),
+                count("llm.token_count.prompt", 6000),
+                count("llm.token_count.completion", 600),
+                count("llm.token_count.prompt_details.cache_read", 4000),
+                text("llm.input_messages.0.message.role", "user"),
+                text("llm.input_messages.0.message.content", "reconcile the batch"),
+                text("metadata", r#"{"langgraph_node":"agent","thread_id":"t-1"}"#),
+            ],
+        ),
+        "langfuse" => (
+            "langfuse-sdk",
+            vec![
+                text("langfuse.observation.type", "generation"),
+                text("langfuse.observation.model.name", "gpt-5.2-2026-08-07"),
+                text("langfuse.observation.usage_details", usage),
+                text("langfuse.trace.name", "invoice-reconciliation"),
+                text("langfuse.observation.input", "reconcile the batch"),
+                text("session.id", "s-1"),
+            ],
+        ),
+        "http" => (
+            "@opentelemetry/instrumentation-http",
+            vec![
+                text("http.request.method", "POST"),
+                count("http.response.status_code", 200),
+                text("server.address", "api.example.com"),
+                text("url.full", "https://api.example.com/v1/x"),
+                text("network.protocol.version", "1.1"),
+            ],
+        ),
+        _ => return batch,
+    };
+    scope_spans.scope = Some(scope(name));
+    for span in &mut scope_spans.spans {
+        let pair = |(key, value): (String, Value)| KeyValue {
+            key,
+            value: Some(AnyValue { value: Some(value) }),
+            ..KeyValue::default()
+        };
+        span.attributes = attributes.iter().cloned().map(pair).collect();
+    }
+    batch
 }
 
 /// Model calls of some runs, as a GenAI instrumentation and an application of ours describe them.

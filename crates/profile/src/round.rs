@@ -104,11 +104,11 @@ pub async fn run_round(
     let slices = Slice::deal(
         &round.reader,
         round.stored_spans(),
-        factory.limits.spans_at_once(),
+        factory.limits.spans_a_slice(),
         touched.parameters(),
     )
     .await?;
-    work.make_runs(&by_run, slices).await?;
+    work.make_runs(&by_run, slices, factory.limits.workers()).await?;
     for wave in waves(&jobs) {
         progress(&wave.iter().map(|job| job.makes.as_str()).collect::<Vec<_>>().join(", "));
         work.run(&jobs, wave).await?;
@@ -163,9 +163,14 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// Makes runs and what belongs to them.
-    async fn make_runs(&mut self, by_run: &Arc<ByRun>, slices: Vec<Slice>) -> Result<(), ProfileError> {
+    async fn make_runs(
+        &mut self,
+        by_run: &Arc<ByRun>,
+        slices: Vec<Slice>,
+        at_once: usize,
+    ) -> Result<(), ProfileError> {
         let bases = self.bases(by_run.unfolded()).await?;
-        let made = by_run.make(self.lake, self.reader, slices, self.touched.parameters()).await?;
+        let made = by_run.make(self.lake, self.reader, slices, at_once, self.touched.parameters()).await?;
         for ((job, base), made) in by_run.unfolded().iter().zip(bases).zip(made) {
             self.replace(job, base, made).await?;
         }

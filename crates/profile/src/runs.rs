@@ -4,12 +4,12 @@
 //! they are in memory; several slices are made at once. So nothing is dealt out among threads, and memory
 //! is bounded by the slices that are under way, however many spans a round has.
 
-use std::{num::NonZero, sync::Arc, thread::available_parallelism};
+use std::sync::Arc;
 
 use datafusion::{
     catalog::MemTable, common::runtime::SpawnedTask, error::DataFusionError, prelude::DataFrame,
 };
-use futures::{StreamExt, TryStreamExt, future::try_join_all, lock::Mutex, stream};
+use futures::{StreamExt, TryStreamExt, lock::Mutex, stream};
 use plimsoll_lake::{Lake, Table};
 
 use crate::{
@@ -43,7 +43,7 @@ impl ByRun {
         &self.unfolded
     }
 
-    /// Makes the rows of all slices: for each of [`Self::unfolded`] what it wrote, not yet visible.
+    /// Makes the rows of all slices, some at once: for each of [`Self::unfolded`] what it wrote, not yet visible.
     ///
     /// # Errors
     /// SQL that fails, or rows that cannot be written.
@@ -53,9 +53,13 @@ impl ByRun {
         lake: &Lake,
         reader: &Reader,
         slices: Vec<Slice>,
+        at_once: usize,
         parameters: &Parameters,
     ) -> Result<Vec<Made>, ProfileError> {
-        let tables = try_join_all(self.unfolded.iter().map(|job| lake.table(&job.makes))).await?;
+        let mut tables = Vec::with_capacity(self.unfolded.len());
+        for job in &self.unfolded {
+            tables.push(lake.table(&job.makes).await?);
+        }
         let maker = Arc::new(Maker {
             jobs: Arc::clone(self),
             reader: reader.on_one_thread(),
@@ -63,7 +67,6 @@ impl ByRun {
             parameters: parameters.clone(),
             planning: Mutex::new(()),
         });
-        let at_once = available_parallelism().map_or(1, NonZero::get);
         let mut made: Vec<(usize, Vec<Made>)> = stream::iter(slices.into_iter().enumerate())
             .map(|(number, slice)| {
                 let maker = Arc::clone(&maker);
@@ -115,12 +118,10 @@ impl Maker {
         let frames: Vec<DataFrame> = {
             let _turn = self.planning.lock().await;
             self.register(&relations)?;
-            let planned = self
-                .jobs
-                .unfolded
-                .iter()
-                .map(|job| self.reader.plan_with(&job.file, &job.sql, &self.parameters));
-            let frames = try_join_all(planned).await?;
+            let mut frames = Vec::with_capacity(self.tables.len());
+            for job in &self.jobs.unfolded {
+                frames.push(self.reader.plan_with(&job.file, &job.sql, &self.parameters).await?);
+            }
             for (name, _) in &relations {
                 self.reader.forget(name)?;
             }

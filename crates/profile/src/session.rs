@@ -5,7 +5,7 @@
 //! latest finished round; the runner of jobs sees every table as it is now. Invariant: a reader
 //! cannot change anything.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, num::NonZero, sync::Arc, thread::available_parallelism};
 
 use arrow::{
     array::{RecordBatch, StringArray},
@@ -45,13 +45,19 @@ pub struct Limits {
     pub threads: usize,
 }
 
-/// What a span takes while its run is made: its columns, its run's rows, and what is being written.
-const BYTES_A_SPAN: usize = 12 << 10;
+/// What a span takes while its run is made: its columns, its run's rows, what is being written, and as much
+/// again for what else there is.
+const BYTES_A_SPAN: usize = 6 << 10;
 
 impl Limits {
-    /// Spans whose runs are made at once.
-    pub(crate) fn spans_at_once(&self) -> u64 {
-        (self.memory_bytes / BYTES_A_SPAN) as u64
+    /// Threads that there are.
+    pub(crate) fn workers(&self) -> usize {
+        if self.threads > 0 { self.threads } else { available_parallelism().map_or(1, NonZero::get) }
+    }
+
+    /// Spans whose runs one thread makes at once.
+    pub(crate) fn spans_a_slice(&self) -> u64 {
+        (self.memory_bytes / self.workers() / BYTES_A_SPAN) as u64
     }
 }
 
@@ -218,11 +224,8 @@ impl Reader {
 
     /// The same tables, in a session whose queries are not dealt out among threads.
     pub(crate) fn on_one_thread(&self) -> Self {
-        let state = self.ctx.state();
-        // The catalog is shared; a new default one would take its place, without a table in it.
-        let config =
-            state.config().clone().with_target_partitions(1).with_create_default_catalog_and_schema(false);
-        let state = SessionStateBuilder::new_from_existing(state).with_config(config).build();
+        let mut state = self.ctx.state();
+        state.config_mut().options_mut().execution.target_partitions = 1;
         Self { ctx: SessionContext::new_with_state(state), pinned: self.pinned.clone() }
     }
 

@@ -8,6 +8,10 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+# Says which run a span belongs to, where its trace doesn't.
+RUN_ATTRIBUTE = "app.run"
 # Columns of `runs`, and where the truth stands.
 TRUTH = {
     "model_calls": lambda run: run["model_calls_ok"],
@@ -92,6 +96,29 @@ class Capture:
         """Its traces and logs, in the order in which they were sent."""
         bodies = sorted((self.folder / "raw").iterdir())
         return [body for body in bodies if signal(body) in ("traces", "logs")]
+
+    def sent(self, body):
+        """What a body sends. Where a client makes a trace of every call, its spans say which run they belong to,
+        as an application would have them say it, and `[[run]]` of plimsoll.toml reads it."""
+        sent = body.read_bytes()
+        runs = {trace: str(run.truth["run"]) for run in self.runs for trace in run.truth["trace_ids"]}
+        if len(runs) == len(self.runs) or signal(body) != "traces":
+            return sent
+        if body.suffix == ".json":
+            request = json.loads(sent)
+            scopes = (scope for resource in request["resourceSpans"] for scope in resource["scopeSpans"])
+            for span in (span for scope in scopes for span in scope["spans"]):
+                if run := runs.get(span["traceId"]):
+                    said = {"key": RUN_ATTRIBUTE, "value": {"stringValue": f"{self.name}/{run}"}}
+                    span.setdefault("attributes", []).append(said)
+            return json.dumps(request).encode()
+        request = ExportTraceServiceRequest.FromString(sent)
+        for resource in request.resource_spans:
+            for scope in resource.scope_spans:
+                for span in scope.spans:
+                    if run := runs.get(span.trace_id.hex()):
+                        span.attributes.add(key=RUN_ATTRIBUTE).value.string_value = f"{self.name}/{run}"
+        return request.SerializeToString()
 
     @property
     def traces(self):

@@ -63,8 +63,8 @@ const VENDORS: [&str; 14] = [
 /// A model's plain name: `claude-sonnet-4.5` for `us.anthropic.claude-sonnet-4-5-20250929-v1:0`.
 ///
 /// Takes off paths (`models/`, `openai/`, ARNs), inference-profile and vendor prefixes, Bedrock's
-/// version (`-v1:0`), dated snapshots (`-20250929`, `-2025-09-29`, `@20250929`) and `-latest`, and writes a
-/// version's digits with a dot (`4-5` as `4.5`).
+/// version (`-v1:0`), dated snapshots (`-20250929`, `-2025-09-29`, `@20250929`), Google's
+/// `-001` and `-latest`, and writes a version's digits with a dot (`4-5` as `4.5`).
 #[must_use]
 pub fn normal_model(model: &str) -> Cow<'_, str> {
     let mut name = last_part(model.trim());
@@ -105,7 +105,9 @@ fn without_date(name: &str) -> &str {
     let Some((stem, last)) = name.rsplit_once('-') else {
         return name;
     };
-    if last.len() == 8 && numeric(last) && last.starts_with("20") {
+    // A date, or Google's number of a stable version (`gemini-2.5-pro-001`).
+    let numbered = stem.starts_with("gemini") && last.len() == 3 && numeric(last) && last.starts_with("00");
+    if numbered || (last.len() == 8 && numeric(last) && last.starts_with("20")) {
         return stem;
     }
     if last.len() == 2
@@ -142,6 +144,8 @@ mod tests {
     fn model_names() {
         for (id, name) in [
             ("claude-sonnet-4-5", "claude-sonnet-4.5"),
+            ("gemini-2.5-pro-001", "gemini-2.5-pro"),
+            ("davinci-002", "davinci-002"),
             ("claude-sonnet-4-5-20250929", "claude-sonnet-4.5"),
             ("claude-sonnet-4-5@20250929", "claude-sonnet-4.5"),
             ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4.5"),

@@ -5,7 +5,7 @@
 use std::io::{self, BufRead};
 
 /// Most bytes of a line.
-pub(super) const MAX_LINE: usize = 64 << 20;
+pub(super) const MAX_LINE: usize = 128 << 20;
 
 /// One line without its end.
 #[derive(Debug, PartialEq, Eq)]

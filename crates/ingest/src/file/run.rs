@@ -176,20 +176,31 @@ impl Reading {
     }
 }
 
-/// Decodes a body. Protobuf doesn't say what it carries: what is no trace request, or one without a single
-/// good span, may be a logs request.
+/// Decodes a body.
 fn decode(decoder: &Decoder, body: &Body, receipt: &Receipt<'_>) -> Result<Decoded, DecodeError> {
-    let decoded = |signal: Kept| signal.decode(decoder, &body.bytes, body.encoding, receipt);
-    if let Some(signal) = body.signal {
-        return decoded(signal);
+    let decode = |signal: Kept| signal.decode(decoder, &body.bytes, body.encoding, receipt);
+    by_signal(body.signal, decode, |decoded| decoded)
+}
+
+/// Reads a body as the signal that it carries. Protobuf doesn't say which: what is no trace request, or one
+/// without a single good span, may be a logs request.
+pub(super) fn by_signal<T>(
+    told: Option<Kept>,
+    read: impl Fn(Kept) -> Result<T, DecodeError>,
+    decoded: impl Fn(&T) -> &Decoded,
+) -> Result<T, DecodeError> {
+    if let Some(signal) = told {
+        return read(signal);
     }
-    let traces = decoded(Kept::Traces);
-    let no_spans =
-        traces.as_ref().is_ok_and(|traces| traces.rejected > 0 && traces.rejected == traces.received);
+    let traces = read(Kept::Traces);
+    let no_spans = traces
+        .as_ref()
+        .map(&decoded)
+        .is_ok_and(|traces| traces.rejected > 0 && traces.rejected == traces.received);
     if !no_spans && !matches!(traces, Err(DecodeError::Invalid(_))) {
         return traces;
     }
-    decoded(Kept::Logs).or(traces)
+    read(Kept::Logs).or(traces)
 }
 
 fn rows(batches: &[RecordBatch]) -> u64 {

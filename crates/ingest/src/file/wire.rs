@@ -6,7 +6,7 @@
 use std::io::{self, BufRead, Read};
 
 /// Most bytes of one resource's spans, or of one delimited request.
-pub(super) const MAX_MESSAGE: usize = 64 << 20;
+pub(super) const MAX_MESSAGE: usize = 128 << 20;
 
 /// What is wrong with a protobuf file.
 #[derive(Debug)]

@@ -6,6 +6,7 @@ mod disk;
 mod files;
 mod grpc;
 mod http;
+mod huge;
 mod journal;
 mod logs;
 mod pipeline;

@@ -67,7 +67,8 @@ fn in_text<'a>(text: &'a [u8], path: &[String], quality: &mut Quality) -> Found<
                     return if bracket == b'[' { scanner.first(quality) } else { Found::Nothing };
                 }
                 if next {
-                    (home, next) = (depth, false);
+                    // A path goes on in a list's first element.
+                    (home, next) = (depth, bracket == b'[');
                 }
             }
             Token::Close if depth <= home => return Found::Nothing,
@@ -290,7 +291,10 @@ mod tests {
             assert_eq!(at(nothing, "a"), Found::Nothing, "{nothing}");
         }
         assert_eq!(at(r#"{"a": , "b": 5}"#, "a"), Found::Nothing);
-        assert_eq!(at(r#"[{"a": 5}]"#, "a"), Found::Nothing);
+        assert_eq!(at(r#"[{"a": 5}, {"a": 6, "b": 7}]"#, "a"), int(5));
+        assert_eq!(at(r#"[{"a": 5}, {"a": 6, "b": 7}]"#, "b"), Found::Nothing);
+        assert_eq!(at(r#"{"c": [[{"a": 5}]]}"#, "c/a"), int(5));
+        assert_eq!(at(r#"[3, {"a": 5}]"#, "a"), Found::Nothing);
         assert_eq!(at(r#"{"b": {"a": 5}, "c": "a"}"#, "a"), Found::Nothing);
     }
 

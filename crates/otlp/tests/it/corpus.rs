@@ -84,7 +84,6 @@ fn token_sums_match_the_bill() {
         "crewai-openinference",
         "openinference-openai-2024",
         "traceloop-openai-2024",
-        "litellm-http",
         "openai-agents-logfire",
     ] {
         let (found, _) = capture(&folder.join(name));

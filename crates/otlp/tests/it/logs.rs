@@ -134,7 +134,7 @@ fn claude_code() {
     let all = all(&decoded);
     let [call, tool, error] = &all;
     assert_eq!(tokens(call), [Some(130_213), Some(5), Some(128_955), Some(1_253), Some(700), Some(0)]);
-    assert_eq!(call.text("input_basis"), Some("exclusive: input is less than the cache"));
+    assert_eq!(call.text("input_basis"), Some("exclusive: Claude Code has four separate counts"));
     for (column, wanted) in [
         ("kind", "model_call"),
         ("name", "claude_code.api_request"),
@@ -458,15 +458,15 @@ fn codex_spans() {
     let turn = named(
         "session_task.turn",
         vec![
-            attribute("thread.id", "c-1"),
-            attribute("turn.id", "t-1"),
+            attribute("thread.id", 4),
+            attribute("conversation.id", "c-1"),
             attribute("model", "gpt-5"),
             attribute("codex.turn.token_usage.input_tokens", 17_109),
             attribute("codex.turn.token_usage.output_tokens", 663),
         ],
     );
     assert_eq!((turn.text("kind"), turn.text("run_key")), (Some("other"), Some("c-1")));
-    assert_eq!(tokens(&turn), [None; 6]);
+    assert_eq!((tokens(&turn), turn.text("workflow")), ([None; 6], Some("finance-agents")));
     assert_eq!(named("handle_responses", vec![attribute("thread.id", 4)]).text("kind"), Some("other"));
 }
 

@@ -9,8 +9,8 @@ use arrow::{
     array::{AsArray, RecordBatch},
     compute::concat_batches,
 };
-use plimsoll_ingest::{FileInput, FileOptions, file::FileFormat, read_bodies};
-use plimsoll_otlp::{Receipt, explain::Reasons};
+use plimsoll_ingest::{FileInput, FileOptions, explain_file, file::FileFormat};
+use plimsoll_otlp::explain::Reasons;
 use plimsoll_profile::{Reader, Verdict};
 
 use super::explain_page::{self, Told};
@@ -73,9 +73,8 @@ impl Explain {
         let mut found = Found::default();
         for file in &self.what {
             let input = if file == "-" { FileInput::Stdin } else { FileInput::Path(PathBuf::from(file)) };
-            let receipt = Receipt { received_unix_micros: 0, source: "file" };
-            let bad = read_bodies(&input, &options, |body, encoding| {
-                match decoder.explain(body, encoding, &receipt) {
+            let bad = explain_file(&input, &options, &decoder, |explained| {
+                match explained {
                     Ok(explained) => {
                         let decoded = explained.decoded;
                         found.remarks.extend(decoded.message.map(|message| format!("{file}: {message}")));
