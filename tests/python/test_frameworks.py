@@ -30,32 +30,39 @@ KNOWN = {
 }
 
 
-@pytest.fixture(params=KNOWN, ids=lambda name: name.rsplit("/", 1)[1])
-def trace(request, shared, tmp_path):
-    """A recorded trace's name, and the file of its OTLP body."""
-    recorded = shared / "data" / f"{request.param}.json"
+def write_body(name, shared, folder):
+    """The file of a recorded trace's OTLP body."""
+    recorded = shared / "data" / f"{name}.json"
     if not recorded.is_file():
         pytest.skip(f"{recorded} is not there")
-    file = tmp_path / "body.json"
+    file = folder / f"{recorded.stem}.json"
     file.write_text(json.dumps(body(json.loads(recorded.read_text()))))
-    return request.param, file
+    return file
 
 
-def test_known_counts(plimsoll, trace):
+def trace_of(file):
+    """The trace that a body holds."""
+    return json.loads(file.read_text())["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["traceId"]
+
+
+def test_known_counts(plimsoll, shared, tmp_path):
     """Protects the count of each framework's calls and tokens: each once, none made up."""
-    name, file = trace
-    plimsoll.run("ingest", file)
+    files = {name: write_body(name, shared, tmp_path) for name in KNOWN}
+    plimsoll.run("ingest", *files.values())
     plimsoll.run("profile")
-    calls, tools, *tokens = KNOWN[name]
-    run = plimsoll.one("SELECT model_calls, tool_calls, input_tokens, output_tokens FROM runs")
-    assert [run["input_tokens"], run["output_tokens"]] == tokens
-    assert run["model_calls"] == calls
-    assert run["tool_calls"] == tools or tools is None
+    rows = plimsoll.sql("SELECT run_id, model_calls, tool_calls, input_tokens, output_tokens FROM runs")
+    runs = {row.pop("run_id"): row for row in rows}
+    for name, (calls, tools, *tokens) in KNOWN.items():
+        run = runs[trace_of(files[name])]
+        assert [run["input_tokens"], run["output_tokens"]] == tokens, name
+        assert run["model_calls"] == calls, name
+        assert run["tool_calls"] == tools or tools is None, name
 
 
-def test_explained(plimsoll, trace, request):
+@pytest.mark.parametrize("name", KNOWN)
+def test_explained(plimsoll, shared, tmp_path, request, name):
     """Protects what `explain` says of each framework's spans, as a person read it; lines of files aside."""
-    name, file = trace
+    file = write_body(name, shared, tmp_path)
     said = LINE.sub(r"\1", plimsoll.run("explain", file, lake=False).stdout.decode())
     kept = EXPLAINED / f"{name.rsplit('/', 1)[1]}.txt"
     if request.config.getoption("--write-docs"):

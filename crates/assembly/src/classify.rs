@@ -86,7 +86,7 @@ fn handoff(span: &Span<'_>) -> bool {
 /// Whether a scope instruments a framework, whose calls go out through a provider's client library
 /// that another scope may instrument too.
 pub(crate) fn framework_scope(scope: &str) -> bool {
-    const WORDS: [&str; 20] = [
+    const WORDS: [&str; 24] = [
         "langchain",
         "langgraph",
         "llama_index",
@@ -103,6 +103,10 @@ pub(crate) fn framework_scope(scope: &str) -> bool {
         "semantic_kernel",
         "SemanticKernel",
         "vertex.agent",
+        "google_adk",
+        "genkit",
+        "koog",
+        "livekit",
         "spring",
         "beeai",
         "mastra",

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use crate::call_rows::ShownScopes;
 use crate::calls::{Call, Calls};
+use crate::classify::framework_scope;
 use crate::failure::Failure;
 use crate::forest::Forest;
 use crate::intervals::{Interval, covered, critical, most_at_once};
@@ -225,11 +226,13 @@ impl<'a> Parts<'_, '_, 'a> {
         run.stall_ms = model_calls.iter().filter_map(|call| call.stall_ms).reduce(f64::max);
     }
 
-    /// An agent that ended well and shows no model call had its calls go by unseen.
+    /// An agent that ended well, or a framework's tools, without any model call: the calls went by unseen.
     fn note_calls_not_traced(&mut self) {
         let agents = self.forest.nodes.iter().zip(self.kinds).filter(|(_, kind)| **kind == Kind::Agent);
+        let mut ended_well = agents.map(|(span, _)| span).filter(|span| Failure::of(span).is_none());
+        let dispatched = || self.tools.iter().any(|tool| tool.span.scope.is_some_and(framework_scope));
         let no_calls = !self.calls.list.iter().any(|call| call.span.kind == Kind::ModelCall);
-        if no_calls && agents.map(|(span, _)| span).any(|span| Failure::of(span).is_none()) {
+        if no_calls && (ended_well.next().is_some() || dispatched()) {
             self.codes.push(quality::CALLS_NOT_TRACED);
         }
     }

@@ -6,9 +6,14 @@
 
 use crate::calls::{Call, Calls};
 use crate::classify::{framework_scope, shadow};
+use crate::doubles::NEAR_NANOS;
+use crate::failure::Failure;
 use crate::forest::Forest;
 use crate::kinds::{Kind, UsageSource};
 use crate::quality::{CALLS_NOT_TRACED, USAGE_AGGREGATE};
+
+/// Calls among which those that a total repeats are sought.
+const NEIGHBOURS: usize = 64;
 
 /// Hands totals of wrappers and agents down to calls that lack their own.
 pub(crate) fn settle<'a>(
@@ -27,16 +32,80 @@ pub(crate) fn settle<'a>(
     if by_logs || (0..n).all(|node| calls.at(node).is_some() || !may_stand_in(node)) {
         return;
     }
+    let recorded = calls.list.len();
+    let below_agent = below_agents(forest, kinds);
     let mut settled = vec![false; n + 1];
     for &node in forest.top_down.iter().rev() {
         let node = node as usize;
         if let Some(call) = calls.at(node) {
             settled[node] |= calls.list[call].usage != UsageSource::Missing;
         } else if !settled[node] && may_stand_in(node) {
-            stand_in(calls, forest, kinds, node, codes);
+            if !beside_its_calls(&calls.list[..recorded], forest, &below_agent, node) {
+                stand_in(calls, forest, kinds, node, codes);
+            }
             settled[node] = true;
         }
         settled[forest.parents[node] as usize] |= settled[node];
+    }
+    note_silent_agents(&calls.list[recorded..], forest, kinds, &settled, codes);
+}
+
+/// Whether each node hangs below an agent.
+fn below_agents(forest: &Forest<'_, '_>, kinds: &[Kind]) -> Vec<bool> {
+    let mut below = vec![false; forest.len() + 1];
+    for &node in &forest.top_down {
+        let parent = forest.parents[node as usize] as usize;
+        below[node as usize] = below[parent] || kinds.get(parent) == Some(&Kind::Agent);
+    }
+    below
+}
+
+/// Whether the calls that a total repeats stand beside it and not below: calls of its scope, within its
+/// time, that are below no agent (Agent Framework 1.0 when it streams).
+fn beside_its_calls(
+    recorded: &[Call<'_>],
+    forest: &Forest<'_, '_>,
+    below_agent: &[bool],
+    node: usize,
+) -> bool {
+    let span = forest.nodes[node];
+    let (from, to) =
+        (span.start_unix_nano.saturating_sub(NEAR_NANOS), forest.ends[node].saturating_add(NEAR_NANOS));
+    let first = recorded.partition_point(|call| call.span.start_unix_nano < from);
+    let within = recorded[first..].iter().take(NEIGHBOURS).take_while(|call| call.span.start_unix_nano <= to);
+    let mut own = within.filter(|call| call.span.scope.is_some() && call.span.scope == span.scope);
+    own.any(|call| call.usage == UsageSource::Reported && call.end <= to && !below_agent[call.node])
+}
+
+/// Where totals stand in for calls that a client does not record, an agent of that client without a total
+/// made calls that nobody knows of.
+fn note_silent_agents<'a>(
+    stand_ins: &[Call<'a>],
+    forest: &Forest<'_, 'a>,
+    kinds: &[Kind],
+    settled: &[bool],
+    codes: &mut Vec<&'a str>,
+) {
+    if stand_ins.is_empty() {
+        return;
+    }
+    let mut scopes: Vec<Option<&str>> = stand_ins.iter().map(|call| call.span.scope).collect();
+    scopes.sort_unstable();
+    scopes.dedup();
+    // What is below a total is in it.
+    let mut covered = vec![false; forest.len() + 1];
+    for call in stand_ins {
+        covered[call.node] = true;
+    }
+    for &node in &forest.top_down {
+        let node = node as usize;
+        covered[node] |= covered[forest.parents[node] as usize];
+        let silent = kinds[node] == Kind::Agent && !settled[node] && !covered[node];
+        let span = forest.nodes[node];
+        let of_client = scopes.binary_search(&span.scope).is_ok();
+        if silent && of_client && Failure::of(span).is_none() {
+            codes.push(CALLS_NOT_TRACED);
+        }
     }
 }
 
@@ -118,7 +187,8 @@ pub(crate) fn fill_details<'a>(calls: &mut Calls<'a>, forest: &Forest<'_, 'a>, k
             && let (Some(input), Some(read), Some(write)) =
                 (tokens.input_tokens, tokens.cache_read, tokens.cache_write)
         {
-            tokens.input_uncached = Some((input - read - write).max(0));
+            // Counts that contradict each other have no split.
+            tokens.input_uncached = Some(input - read - write).filter(|uncached| *uncached >= 0);
         }
     }
 }

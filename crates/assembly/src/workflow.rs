@@ -11,7 +11,7 @@ use crate::kinds::Kind;
 use crate::span::Span;
 
 /// Names that frameworks give when nobody names anything.
-const DEFAULTS: [&str; 19] = [
+const DEFAULTS: [&str; 24] = [
     "LangGraph",
     "RunnableSequence",
     "AgentExecutor",
@@ -29,6 +29,11 @@ const DEFAULTS: [&str; 19] = [
     "chat",
     "call_llm",
     "litellm_request",
+    "spring_ai chat_client",
+    "enter_ai_application_system",
+    "invocation",
+    "agent_session",
+    "RunnableLambda",
     "unknown",
     "",
 ];

@@ -100,6 +100,7 @@ def attributes(values):
 
 
 def value(given):
+    """A value by its Python type."""
     if isinstance(given, bool):
         return {"boolValue": given}
     if isinstance(given, int):
@@ -114,6 +115,7 @@ def value(given):
 
 
 def nanoseconds(time):
+    """A time of the export in nanoseconds since 1970, as text."""
     moment = datetime.fromisoformat(time.replace("Z", "+00:00"))
     return str(int(moment.timestamp()) * 1_000_000_000 + moment.microsecond * 1_000)
 
