@@ -6,37 +6,56 @@
 -- key: start_day, service, dialect, counted, reason
 -- partition: start_day
 -- replaces: touched days
-WITH span_counts AS (
+WITH seen AS (
   SELECT received_day AS start_day, service, dialect, 'seen' AS reason, count(*) AS count
   FROM spans
   WHERE received_day IN (SELECT start_day FROM touched_days)
   GROUP BY received_day, service, dialect
-  UNION ALL
-  SELECT start_day, service, dialect, reason, count(*) AS count
+), span_codes AS (
+  SELECT start_day, service, dialect, sum(CASE WHEN reason = 'seen' THEN count END) AS total,
+    array_agg(named_struct('reason', reason, 'count', count)) AS codes
   FROM (
-    SELECT received_day AS start_day, service, dialect, unnest(quality) AS reason FROM spans
-    WHERE received_day IN (SELECT start_day FROM touched_days) AND cardinality(quality) > 0
+    SELECT * FROM seen
+    UNION ALL
+    SELECT start_day, service, dialect, reason, count(*) AS count
+    FROM (
+      SELECT received_day AS start_day, service, dialect, unnest(quality) AS reason FROM spans
+      WHERE received_day IN (SELECT start_day FROM touched_days) AND cardinality(quality) > 0
+    )
+    GROUP BY start_day, service, dialect, reason
   )
-  GROUP BY start_day, service, dialect, reason
-  UNION ALL
-  SELECT received_day AS start_day, service, CAST(NULL AS VARCHAR) AS dialect, 'quarantined.' || reason AS reason,
-    count(*) AS count
-  FROM quarantine
-  WHERE received_day IN (SELECT start_day FROM touched_days)
-  GROUP BY received_day, service, reason
-), run_counts AS (
-  SELECT start_day, service, reason, count(*) AS count
+  GROUP BY start_day, service, dialect
+), aside_codes AS (
+  -- A share of all that came from the service, whatever the dialect.
+  SELECT start_day, service, CAST(NULL AS VARCHAR) AS dialect, sum(count) AS total,
+    array_agg(named_struct('reason', reason, 'count', count)) FILTER (WHERE reason <> 'seen') AS codes
   FROM (
-    SELECT start_day, service, 'seen' AS reason FROM runs
-    WHERE start_day IN (SELECT start_day FROM touched_days)
+    SELECT start_day, service, reason, count FROM seen
     UNION ALL
-    SELECT start_day, service, unnest(quality) AS reason FROM runs
-    WHERE start_day IN (SELECT start_day FROM touched_days)
-    UNION ALL
-    SELECT start_day, service, outcome AS reason FROM runs
-    WHERE start_day IN (SELECT start_day FROM touched_days) AND outcome IN ('open', 'orphan')
+    SELECT received_day AS start_day, service, 'quarantined.' || reason AS reason, count(*) AS count
+    FROM quarantine
+    WHERE received_day IN (SELECT start_day FROM touched_days)
+    GROUP BY received_day, service, reason
   )
-  GROUP BY start_day, service, reason
+  GROUP BY start_day, service
+), run_codes AS (
+  SELECT start_day, service, CAST(NULL AS VARCHAR) AS dialect, sum(CASE WHEN reason = 'seen' THEN count END) AS total,
+    array_agg(named_struct('reason', reason, 'count', count)) AS codes
+  FROM (
+    SELECT start_day, service, reason, count(*) AS count
+    FROM (
+      SELECT start_day, service, 'seen' AS reason FROM runs
+      WHERE start_day IN (SELECT start_day FROM touched_days)
+      UNION ALL
+      SELECT start_day, service, unnest(quality) AS reason FROM runs
+      WHERE start_day IN (SELECT start_day FROM touched_days)
+      UNION ALL
+      SELECT start_day, service, outcome AS reason FROM runs
+      WHERE start_day IN (SELECT start_day FROM touched_days) AND outcome IN ('open', 'orphan')
+    )
+    GROUP BY start_day, service, reason
+  )
+  GROUP BY start_day, service
 ), calls AS (
   SELECT *, kind = 'model_call' AS generates, status = 'ok' AS answered,
     status = 'ok' AND usage_source = 'missing' AS silent
@@ -84,18 +103,14 @@ WITH span_counts AS (
     named_struct('reason', 'attempts_unknown', 'count', attempts_unknown, 'of', calls)]) AS c
   FROM call_counts
 )
--- What was kept aside is a share of all that came from its service, whatever the dialect.
-SELECT service, dialect, reason, 'spans' AS counted, count,
-  CASE WHEN starts_with(reason, 'quarantined.')
-    THEN sum(CASE WHEN reason = 'seen' OR starts_with(reason, 'quarantined.') THEN count END)
-      OVER (PARTITION BY start_day, service)
-    ELSE sum(CASE WHEN reason = 'seen' THEN count END) OVER (PARTITION BY start_day, service, dialect)
-  END AS of, start_day
-FROM span_counts
+SELECT service, dialect, c['reason'] AS reason, 'spans' AS counted, c['count'] AS count, total AS of, start_day
+FROM (SELECT start_day, service, dialect, total, unnest(codes) AS c FROM span_codes)
 UNION ALL
-SELECT service, CAST(NULL AS VARCHAR) AS dialect, reason, 'runs' AS counted, count,
-  sum(CASE WHEN reason = 'seen' THEN count END) OVER (PARTITION BY start_day, service) AS of, start_day
-FROM run_counts
+SELECT service, dialect, c['reason'] AS reason, 'spans' AS counted, c['count'] AS count, total AS of, start_day
+FROM (SELECT start_day, service, dialect, total, unnest(codes) AS c FROM aside_codes WHERE codes IS NOT NULL)
+UNION ALL
+SELECT service, dialect, c['reason'] AS reason, 'runs' AS counted, c['count'] AS count, total AS of, start_day
+FROM (SELECT start_day, service, dialect, total, unnest(codes) AS c FROM run_codes)
 UNION ALL
 SELECT service, dialect, c['reason'] AS reason, 'calls' AS counted, c['count'] AS count, c['of'] AS of, start_day
 FROM call_codes

@@ -297,7 +297,6 @@ fn share(n: u64, of: u64) -> String {
     if n == of {
         return "100 %".to_owned();
     }
-    #[expect(clippy::cast_precision_loss, reason = "a share for people to read")]
     let share = 100.0 * n as f64 / of as f64;
     match share {
         share if share < 0.1 => "less than 0.1 %".to_owned(),
