@@ -5,6 +5,8 @@
 
 mod pool;
 mod rules;
+mod run;
 
 pub use pool::{default_pool, normal_model};
-pub use rules::{DeploymentRule, Globs, LookUp, Match, NameRule, Names, Naming, NamingError, Rules, RunRule};
+pub use rules::{DeploymentRule, Globs, LookUp, Match, NameRule, Names, Naming, NamingError, Rules};
+pub use run::RunRule;

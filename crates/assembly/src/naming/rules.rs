@@ -1,4 +1,4 @@
-//! The rules themselves: `[[workflow]]`, `[[account]]`, `[[deployment]]` and `[[run]]`.
+//! The rules themselves: `[[workflow]]`, `[[account]]` and `[[deployment]]`; `[[run]]` is in `run`.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,6 +7,7 @@ use globset::{Glob, GlobMatcher};
 use serde::{Deserialize, Serialize};
 
 use super::pool::default_pool;
+use super::run::{CompiledRun, RunRule};
 
 /// The lists of rules, as they stand in `plimsoll.toml`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -58,18 +59,6 @@ pub struct DeploymentRule {
     pub matches: Match,
     /// Pool key that it gives: `provider/product/scope/model`.
     pub pool: String,
-}
-
-/// A rule of `[[run]]`: what tells the runs of some spans apart, where it isn't the trace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RunRule {
-    /// Attributes (or fields of [`Names`]) that spans of one run share, all of them; `trace` for the trace
-    /// after all, `link` for the trace that the first span link points to.
-    pub id: Globs,
-    /// Which spans it is for.
-    #[serde(rename = "match")]
-    pub matches: Match,
 }
 
 /// Why a rule cannot be used.
@@ -165,7 +154,7 @@ pub struct Naming {
     workflow: Vec<Compiled>,
     account: Vec<Compiled>,
     deployment: Vec<Compiled>,
-    run: Vec<CompiledRun>,
+    pub(super) run: Vec<CompiledRun>,
 }
 
 impl Naming {
@@ -228,29 +217,6 @@ impl Naming {
         }
     }
 
-    /// Whether any rule says what a run is.
-    #[must_use]
-    pub fn names_runs(&self) -> bool {
-        !self.run.is_empty()
-    }
-
-    /// What tells a span's run apart, by the rules, else by the dialect; `None` for the trace.
-    #[must_use]
-    pub fn run_key<'a>(&'a self, names: &Names<'a>) -> Option<Cow<'a, str>> {
-        let by_rule = self.run.iter().find_map(|rule| rule.key(names));
-        by_rule.or(names.run_key.map(Cow::Borrowed)).filter(|key| !key.is_empty())
-    }
-
-    /// Attributes that the `[[run]]` rules look at beyond the named fields.
-    #[must_use]
-    pub fn run_attributes_needed(&self) -> BTreeSet<String> {
-        let keys = self
-            .run
-            .iter()
-            .flat_map(|rule| rule.condition.conditions.iter().map(|(key, _)| key).chain(rule.id.iter()));
-        attributes(keys)
-    }
-
     /// Attributes that the rules look at beyond the named fields: where there are none, the caller
     /// need not read any.
     #[must_use]
@@ -260,19 +226,19 @@ impl Naming {
     }
 }
 
-fn attributes<'k>(keys: impl Iterator<Item = &'k Key>) -> BTreeSet<String> {
+pub(super) fn attributes<'k>(keys: impl Iterator<Item = &'k Key>) -> BTreeSet<String> {
     keys.filter_map(|key| if let Key::Attribute(name) = key { Some(name.clone()) } else { None }).collect()
 }
 
 /// Where a condition finds its value.
 #[derive(Clone, Debug)]
-enum Key {
+pub(super) enum Key {
     Field(for<'n, 'a> fn(&'n Names<'a>) -> Option<&'a str>),
     Attribute(String),
 }
 
 impl Key {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         Self::Field(match name {
             "service" => |names| names.service,
             "name" => |names| names.name,
@@ -295,7 +261,7 @@ impl Key {
         })
     }
 
-    fn find<'a>(&self, names: &Names<'a>) -> Option<&'a str> {
+    pub(super) fn find<'a>(&self, names: &Names<'a>) -> Option<&'a str> {
         match self {
             Self::Field(field) => field(names),
             Self::Attribute(name) => names.attribute.and_then(|look_up| look_up(name)),
@@ -320,13 +286,18 @@ impl Pattern {
 }
 
 #[derive(Clone, Debug)]
-struct Compiled {
+pub(super) struct Compiled {
     conditions: Vec<(Key, Vec<Pattern>)>,
     gives: String,
 }
 
 impl Compiled {
-    fn new(table: &'static str, number: usize, matches: &Match, gives: &str) -> Result<Self, NamingError> {
+    pub(super) fn new(
+        table: &'static str,
+        number: usize,
+        matches: &Match,
+        gives: &str,
+    ) -> Result<Self, NamingError> {
         if matches.is_empty() {
             return Err(NamingError::Empty { table, number });
         }
@@ -355,44 +326,15 @@ impl Compiled {
         Ok(Self { conditions, gives: gives.to_owned() })
     }
 
-    fn matches(&self, names: &Names<'_>) -> bool {
+    /// What the conditions look at.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.conditions.iter().map(|(key, _)| key)
+    }
+
+    pub(super) fn matches(&self, names: &Names<'_>) -> bool {
         self.conditions.iter().all(|(key, patterns)| {
             key.find(names).is_some_and(|value| patterns.iter().any(|pattern| pattern.matches(value)))
         })
-    }
-}
-
-/// A rule of `[[run]]`.
-#[derive(Clone, Debug)]
-struct CompiledRun {
-    condition: Compiled,
-    id: Vec<Key>,
-}
-
-impl CompiledRun {
-    fn new(number: usize, rule: &RunRule) -> Result<Self, NamingError> {
-        let id = match &rule.id {
-            Globs::One(name) => vec![Key::new(name)],
-            Globs::Any(names) => names.iter().map(|name| Key::new(name)).collect(),
-        };
-        if id.is_empty() {
-            return Err(NamingError::NoId { number });
-        }
-        Ok(Self { condition: Compiled::new("run", number, &rule.matches, "")?, id })
-    }
-
-    /// The key of a span that the rule is for and that has every part of it.
-    fn key<'a>(&self, names: &Names<'a>) -> Option<Cow<'a, str>> {
-        if !self.condition.matches(names) {
-            return None;
-        }
-        match &self.id[..] {
-            [id] => id.find(names).map(Cow::Borrowed),
-            many => {
-                let parts = many.iter().map(|id| id.find(names)).collect::<Option<Vec<_>>>()?;
-                Some(Cow::Owned(parts.join("/")))
-            }
-        }
     }
 }
 
@@ -467,34 +409,6 @@ mod tests {
             Some("anthropic/direct/global/claude-sonnet-4.5")
         );
         assert_eq!(naming.pool(&Names { provider: Some("anthropic"), ..Names::default() }), None);
-        Ok(())
-    }
-
-    /// A run is told apart by all attributes that its rule names, else by what the dialect says.
-    #[test]
-    fn run_keys() -> Result<(), Box<dyn std::error::Error>> {
-        let rules = r#"
-            [[run]]
-            id = ["session.id", "turn"]
-            match = { service = "chat" }
-            [[run]]
-            id = "link"
-            match = { name = "resume *" }
-            [[run]]
-            id = "trace"
-            match = { scope = "codex*" }
-        "#;
-        let naming = Naming::new(&toml::from_str(rules)?)?;
-        assert_eq!(naming.run_attributes_needed(), BTreeSet::from(["turn".to_owned()]));
-        let turn = |name: &str| (name == "turn").then_some("7");
-        let chat = Names { service: Some("chat"), session_id: Some("s"), ..Names::default() };
-        assert_eq!(naming.run_key(&Names { attribute: Some(&turn), ..chat }).as_deref(), Some("s/7"));
-        assert_eq!(naming.run_key(&chat), None);
-        assert_eq!(naming.run_key(&Names { run_key: Some("d"), ..chat }).as_deref(), Some("d"));
-        let resumed = Names { name: Some("resume order"), link: Some("t1"), ..Names::default() };
-        assert_eq!(naming.run_key(&resumed).as_deref(), Some("t1"));
-        let codex = Names { scope: Some("codex_core"), run_key: Some("turn-1"), ..Names::default() };
-        assert_eq!(naming.run_key(&codex), None);
         Ok(())
     }
 

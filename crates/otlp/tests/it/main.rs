@@ -6,6 +6,7 @@ mod corpus;
 mod dialects;
 mod files;
 mod json;
+mod log_bodies;
 mod logs;
 mod rules;
 mod support;
