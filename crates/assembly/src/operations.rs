@@ -147,7 +147,7 @@ impl<'a> Linker<'_, '_, 'a> {
             let retry = match self.among_siblings(failed).or_else(|| self.under_wrapper(failed)) {
                 Some(retry) => Some(retry),
                 None => {
-                    let retry = self.farther_up(failed).or_else(|| self.from_lost_parent(failed));
+                    let retry = self.farther_up(failed).or_else(|| self.after_lost_parent(failed));
                     codes.extend(retry.map(|_| RETRY_ASSUMED));
                     retry
                 }
@@ -212,7 +212,7 @@ impl<'a> Linker<'_, '_, 'a> {
 
     /// Of a call at the end of a branch whose parent never came, the next call that may be its retry,
     /// wherever it stands: some frameworks lose the span of an agent that failed (LlamaIndex, smolagents).
-    fn from_lost_parent(&self, failed: usize) -> Option<usize> {
+    fn after_lost_parent(&self, failed: usize) -> Option<usize> {
         let mut top = self.calls.list[failed].node;
         while (self.forest.parents[top] as usize) < self.forest.len() {
             if self.edges.last[top] != failed as u32 {
