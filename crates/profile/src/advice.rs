@@ -199,8 +199,9 @@ impl Words {
 }
 
 /// What rows say alike of several dialects.
-#[derive(Default)]
 struct Found {
+    /// A row, without its counts and its dialect.
+    row: Map<String, Value>,
     dialects: BTreeSet<String>,
     n: u64,
     of: u64,
@@ -209,7 +210,7 @@ struct Found {
 impl Says {
     /// The advice of a query's rows; what is said alike of several dialects is said once.
     fn advice(&self, file: &str, rows: Vec<Map<String, Value>>) -> Result<Vec<Advice>, ProfileError> {
-        let mut found: BTreeMap<(String, &str), (Map<String, Value>, Found)> = BTreeMap::new();
+        let mut found: BTreeMap<(String, &str), Found> = BTreeMap::new();
         for mut row in rows {
             let mut number = |name: &str| {
                 row.remove(name).as_ref().and_then(Value::as_u64).ok_or_else(|| ProfileError::Header {
@@ -226,20 +227,21 @@ impl Says {
             let dialect = row.remove("dialect").and_then(|dialect| dialect.as_str().map(str::to_owned));
             let mend = dialect.as_ref().and_then(|dialect| self.mends.get(dialect)).unwrap_or(&self.mend);
             let alike = (Value::Object(row.clone()).to_string(), mend.as_str());
-            let (_, same) = found.entry(alike).or_insert_with(|| (row, Found::default()));
+            let new = || Found { row, dialects: BTreeSet::new(), n: 0, of: 0 };
+            let same = found.entry(alike).or_insert_with(new);
             same.dialects.extend(dialect);
             same.n += n;
             same.of = same.of.max(of).max(same.n);
         }
-        Ok(found.into_iter().map(|((_, mend), (row, found))| self.worded(mend, &row, &found)).collect())
+        Ok(found.iter().map(|((_, mend), found)| self.worded(mend, found)).collect())
     }
 
-    fn worded(&self, mend: &str, row: &Map<String, Value>, found: &Found) -> Advice {
-        let text = |name: &str| row.get(name).and_then(Value::as_str).map(str::to_owned);
+    fn worded(&self, mend: &str, found: &Found) -> Advice {
+        let text = |name: &str| found.row.get(name).and_then(Value::as_str).map(str::to_owned);
         let service = text("service").unwrap_or_else(|| UNNAMED.to_owned());
         let whose = format!("{service}{}", if service.ends_with('s') { "'" } else { "'s" });
         let mut values: BTreeMap<&str, String> =
-            row.iter().map(|(key, value)| (&**key, plain(value))).collect();
+            found.row.iter().map(|(key, value)| (&**key, plain(value))).collect();
         values.insert("n", found.n.to_string());
         values.insert("of", found.of.to_string());
         values.insert("share", share(found.n, found.of));
