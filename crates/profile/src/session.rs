@@ -48,6 +48,8 @@ pub struct Limits {
 /// What a span takes while its run is made: its columns, its run's rows, what is being written, and as much
 /// again for what else there is.
 const BYTES_A_SPAN: usize = 6 << 10;
+/// Spans in a slice beyond which a larger one gains nothing.
+const SPANS_A_SLICE: usize = 1 << 16;
 
 impl Limits {
     /// Threads that there are.
@@ -57,7 +59,7 @@ impl Limits {
 
     /// Spans whose runs one thread makes at once.
     pub(crate) fn spans_a_slice(&self) -> u64 {
-        (self.memory_bytes / self.workers() / BYTES_A_SPAN) as u64
+        (self.memory_bytes / self.workers() / BYTES_A_SPAN).min(SPANS_A_SLICE) as u64
     }
 }
 

@@ -14,10 +14,11 @@ use datafusion::error::DataFusionError;
 use crate::{error::ProfileError, session::Reader};
 
 /// Traces in groups, and the runs that they may make or have made.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Together {
-    /// Trace and the group that it is read in.
-    traces: Vec<(String, String)>,
+    /// Trace and the group that it is read in; none where every trace is read by itself and is a run, so
+    /// that a great many need not be held more than once.
+    traces: Option<Vec<(String, String)>>,
     /// Ids of runs whose rows are replaced.
     runs: BTreeSet<String>,
 }
@@ -47,13 +48,10 @@ impl Together {
 
     /// Groups by what is shared. A run is also the trace of its id, if there is such a trace.
     fn grouped(traces: Vec<String>, runs: Vec<String>, pairs: &[(String, String)]) -> Self {
-        let mut together = Self { traces: Vec::with_capacity(traces.len()), runs: BTreeSet::new() };
         if pairs.is_empty() {
-            let all: BTreeSet<String> = traces.into_iter().chain(runs).collect();
-            together.traces = all.iter().map(|id| (id.clone(), id.clone())).collect();
-            together.runs = all;
-            return together;
+            return Self { traces: None, runs: traces.into_iter().chain(runs).collect() };
         }
+        let (mut grouped, mut touched) = (Vec::with_capacity(traces.len()), BTreeSet::new());
         let mut links: HashMap<&str, Vec<&str>> = HashMap::new();
         for (trace, run) in pairs {
             links.entry(trace).or_default().push(run);
@@ -72,33 +70,39 @@ impl Together {
             }
             // An id may be a trace's, a run's or both; those that are no trace match no span.
             for id in group {
-                together.traces.push((id.to_owned(), start.clone()));
-                together.runs.insert(id.to_owned());
+                grouped.push((id.to_owned(), start.clone()));
+                touched.insert(id.to_owned());
             }
         }
-        together
+        Self { traces: Some(grouped), runs: touched }
     }
 
     /// Whether there is nothing to read.
     pub(crate) fn is_empty(&self) -> bool {
-        self.traces.is_empty()
+        self.runs.is_empty()
     }
 
     /// Groups of traces: without keys as many as runs.
     pub(crate) fn groups(&self) -> u64 {
-        self.traces.iter().map(|(_, group)| group).collect::<BTreeSet<_>>().len() as u64
+        match &self.traces {
+            Some(traces) => traces.iter().map(|(_, group)| group).collect::<BTreeSet<_>>().len() as u64,
+            None => self.runs.len() as u64,
+        }
     }
 
     /// Registers `touched_traces` (a trace and its group) and `touched_runs`.
     pub(crate) fn register(&self, reader: &Reader) -> Result<(), ProfileError> {
-        let text = |values: Vec<&str>| -> ArrayRef { Arc::new(StringArray::from(values)) };
-        let traces = BTreeMap::from([
-            ("trace_id", text(self.traces.iter().map(|(trace, _)| trace.as_str()).collect())),
-            ("group_id", text(self.traces.iter().map(|(_, group)| group.as_str()).collect())),
-        ]);
+        let runs: ArrayRef = Arc::new(StringArray::from_iter_values(&self.runs));
+        let (trace, group): (ArrayRef, ArrayRef) = match &self.traces {
+            Some(traces) => (
+                Arc::new(StringArray::from_iter_values(traces.iter().map(|(trace, _)| trace))),
+                Arc::new(StringArray::from_iter_values(traces.iter().map(|(_, group)| group))),
+            ),
+            None => (Arc::clone(&runs), Arc::clone(&runs)),
+        };
+        let traces = BTreeMap::from([("trace_id", trace), ("group_id", group)]);
         reader.register_rows("touched_traces", batch(traces)?)?;
-        let runs = BTreeMap::from([("run_id", text(self.runs.iter().map(String::as_str).collect()))]);
-        reader.register_rows("touched_runs", batch(runs)?)
+        reader.register_rows("touched_runs", batch(BTreeMap::from([("run_id", runs)]))?)
     }
 }
 

@@ -237,8 +237,8 @@ fn hand(spans: &[Value], dealt: &[Dealt], round: usize) -> Vec<Value> {
 /// However little memory there is at once, slice by slice the same tables come out.
 #[tokio::test]
 async fn slices() -> Outcome {
-    // Room for some 1,300 spans.
-    let small = World::within(Limits { memory_bytes: 16 << 20, threads: 2 }).await?;
+    // Room for some 2,700 spans a slice, of 3,200.
+    let small = World::within(Limits { memory_bytes: 64 << 20, threads: 4 }).await?;
     let large = World::new().await?;
     for body in 0..4 {
         let spans: Vec<Value> = (0..400_i64)
