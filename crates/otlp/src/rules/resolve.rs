@@ -169,6 +169,8 @@ impl<'a> Reading<'a> {
                     None => (!text.is_empty() && !rule.alias.folded).then_some(Scalar::Text(text)),
                 }
             }
+            // No cap is how Langfuse's Python SDK writes one that nobody set.
+            (Shape::Count, _) if value.is_unlimited() => None,
             (Shape::Count, _) => Some(Scalar::Int(value.count()? + self.more(rule, quality)?)),
             (Shape::SmallCount, _) => {
                 let count = value.count()?;

@@ -97,6 +97,11 @@ impl<'a> Scalar<'a> {
         if (0..=MAX_COUNT).contains(&count) { Ok(count) } else { Err(BadNumber) }
     }
 
+    /// Whether it is the text for "without end", which is no count and no mistake.
+    pub(crate) fn is_unlimited(&self) -> bool {
+        matches!(self, Self::Text(text) if text.trim_matches('"') == "Infinity")
+    }
+
     /// As milliseconds; `since_unix_nano` is what a date is counted from.
     pub(crate) fn millis(&self, unit: Unit, since_unix_nano: i64) -> Result<f64, BadNumber> {
         let number = match self {
