@@ -8,6 +8,9 @@
 WITH windowed AS (
   SELECT *, CASE grain WHEN 'day' THEN day ELSE month END AS window_start
   FROM (SELECT *, unnest(['day', 'month']) AS grain FROM finished_runs)
+), started AS (
+  SELECT run_id, workflow, ok, weight, grain, CASE grain WHEN 'day' THEN day ELSE month END AS window_start
+  FROM (SELECT run_id, workflow, ok, weight, day, month, unnest(['day', 'month']) AS grain FROM finished_runs)
 ), metered AS (
   SELECT run_id, account, pool,
     meter(pool, start_time, throttled, billed, input_tokens, input_uncached, cache_read, cache_write,
@@ -28,7 +31,7 @@ WITH windowed AS (
   GROUP BY run_id, account, pool
 ), pools AS (
   SELECT DISTINCT r.workflow, r.grain, r.window_start, d.account, d.pool
-  FROM windowed r JOIN run_draws d ON d.run_id = r.run_id
+  FROM started r JOIN run_draws d ON d.run_id = r.run_id
 ), grouped AS (
   SELECT workflow, grain, window_start, CAST(NULL AS VARCHAR) AS account, CAST(NULL AS VARCHAR) AS pool,
     count(*) AS runs, count(CASE WHEN ok THEN 1 END) AS ended_well, profile(numbers, weight) AS profiles
@@ -47,7 +50,7 @@ WITH windowed AS (
       'draw.settlement.output_tokens', CASE WHEN d.run_id IS NULL THEN 0 ELSE d.settlement_output_tokens END,
       'draw.settlement.tokens', CASE WHEN d.run_id IS NULL THEN 0 ELSE d.settlement_tokens END
     ), r.weight) AS profiles
-  FROM windowed r
+  FROM started r
   JOIN pools p ON p.grain = r.grain AND p.window_start = r.window_start
     AND (p.workflow IS NOT DISTINCT FROM r.workflow)
   LEFT JOIN run_draws d ON d.run_id = r.run_id

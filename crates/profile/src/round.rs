@@ -9,7 +9,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use datafusion::prelude::DataFrame;
-use futures::{StreamExt, TryStreamExt, future::try_join_all, stream};
+use futures::future::try_join_all;
 use jiff::Timestamp;
 use plimsoll_lake::{Lake, Snapshot, Table};
 
@@ -26,8 +26,6 @@ use crate::{
 
 /// Tables that hold what was received; all others are made by jobs.
 const RECEIVED: [&str; 2] = ["spans", "quarantine"];
-/// Jobs that run at once where none reads what another makes: while one writes, another computes.
-const JOBS_AT_ONCE: usize = 2;
 /// Tables that no job makes and no round pins.
 pub(crate) const UNPINNED: [&str; 2] = ["plans", "snapshots"];
 
@@ -130,7 +128,8 @@ pub async fn run_round(
     Ok(RoundReport { lake_version: row.lake_version, changed: true, rebuilt, runs: touched.runs(), rows })
 }
 
-/// Jobs in order, in parts of which none reads what another of the same part makes: those may run at once.
+/// Jobs in order, in parts of which none reads what another of the same part makes: those are planned
+/// together, month by month.
 fn waves(mut jobs: &[Job]) -> Vec<&[Job]> {
     let mut waves = Vec::new();
     while !jobs.is_empty() {
@@ -182,12 +181,9 @@ impl Work<'_> {
         let tables = with_tables(wave);
         let bases = self.bases(wave).await?;
         let frames = self.plans(jobs, wave).await?;
-        let mut writes = Vec::with_capacity(tables.len());
-        for ((job, (table, _)), frames) in tables.iter().zip(&bases).zip(frames) {
-            writes.push(write(job, table, frames));
-        }
-        let made: Vec<Made> = stream::iter(writes).buffered(JOBS_AT_ONCE).try_collect().await?;
-        for ((job, base), made) in tables.into_iter().zip(bases).zip(made) {
+        // One after the other: every operator of every job has its share of the memory.
+        for ((job, base), frames) in tables.into_iter().zip(bases).zip(frames) {
+            let made = write(job, &base.0, frames).await?;
             self.replace(job, base, made).await?;
         }
         Ok(())

@@ -172,7 +172,7 @@ impl<F: Finish> GroupsAccumulator for Samples<F> {
     }
 
     fn size(&self) -> usize {
-        size_of::<Self>() + self.samples.capacity() * size_of::<Sample>() + 2 * self.held * size_of::<f64>()
+        size_of::<Self>() + self.samples.capacity() * size_of::<Sample>() + self.held * size_of::<f64>()
     }
 }
 
