@@ -244,11 +244,14 @@ impl<'a> Parts<'_, '_, 'a> {
             || model_calls.iter().filter(|call| call.kind == Kind::ModelCall && call.status == Status::Ok);
         let asks = |reason: &str| reason.contains("tool") || reason.contains("function_call");
         let asked = || calls().any(|call| call.finish_reason.is_some_and(asks));
-        // The answer to a tool takes a further call. Gemini ends a request for tools as any other.
-        let google =
-            |call: &ModelCall<'_>| call.provider.is_some_and(|provider| provider.starts_with("gcp."));
-        let may_have =
-            || calls().nth(1).is_some() && calls().any(|call| call.finish_reason.is_none() || google(call));
+        // The answer to a tool takes a further call. Gemini ends a request for tools as any other, and some
+        // clients never say why an answer ended; one that writes the convention's own spans shows its tools.
+        let silent = |call: &ModelCall<'_>| {
+            call.provider.is_some_and(|provider| provider.starts_with("gcp."))
+                || (call.finish_reason.is_none()
+                    && call.dialect.is_some_and(|dialect| dialect != "otel-genai"))
+        };
+        let may_have = || calls().nth(1).is_some() && calls().any(silent);
         if self.tools.is_empty() && (asked() || may_have()) {
             self.codes.push(quality::TOOLS_NOT_TRACED);
             return None;

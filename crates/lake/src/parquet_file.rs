@@ -1,7 +1,7 @@
 //! One Parquet file: from rows to bytes with statistics, and back.
 //!
-//! How a file is laid out is decided here and nowhere else: zstd at its fastest level, row groups that
-//! a reader can share out among threads, page index, dictionaries where values repeat, a Bloom filter
+//! How a file is laid out is decided here and nowhere else: zstd at its fastest level (Snappy in files of
+//! few rows), row groups that a reader can share out among threads, page index, dictionaries where values repeat, a Bloom filter
 //! on the ids that people look up. Naming and storing files is left to [`crate::Table`].
 //!
 //! Invariant: the file has no partition column (their values are in the log) and no column that the
@@ -25,6 +25,10 @@ use crate::{Error, Result};
 /// Rows in a row group: a scan is shared out by row groups, so a day of a busy lake has many.
 const ROW_GROUP_ROWS: usize = 128 * 1024;
 
+/// Rows from which on a file is worth zstd, which sets up half a megabyte for every page: a day of a
+/// derived table has dozens of columns of a few thousand rows, and takes longer to set up than to pack.
+const ZSTD_ROWS: u64 = 32 * 1024;
+
 /// Columns that people look up one value of.
 const LOOKED_UP: [&str; 2] = ["trace_id", "run_id"];
 
@@ -39,24 +43,21 @@ pub(crate) struct Encoded {
 /// Encodes rows (without partition columns) as one file.
 pub(crate) fn encode(schema: &TableSchema, rows: &[RecordBatch], sorted: bool) -> Result<Encoded> {
     let mut bytes = Vec::new();
-    let footer = write(schema, rows, sorted, &mut bytes)
+    let count = rows.iter().map(|batch| batch.num_rows() as u64).sum();
+    let footer = properties(schema, sorted, count)
+        .and_then(|properties| write(schema, rows, properties, &mut bytes))
         .map_err(|e| Error::Encode { table: schema.name.clone(), reason: e.to_string() })?;
-    Ok(Encoded {
-        rows: rows.iter().map(|batch| batch.num_rows() as u64).sum(),
-        stats: FileStats::from_footer(schema, &footer),
-        bytes,
-    })
+    Ok(Encoded { rows: count, stats: FileStats::from_footer(schema, &footer), bytes })
 }
 
 fn write(
     schema: &TableSchema,
     rows: &[RecordBatch],
-    sorted: bool,
+    properties: WriterProperties,
     bytes: &mut Vec<u8>,
 ) -> Result<parquet::file::metadata::ParquetMetaData, ParquetError> {
     // The Arrow schema is not embedded: the Parquet one says it all, and every engine reads that.
-    let options =
-        ArrowWriterOptions::new().with_properties(properties(schema, sorted)?).with_skip_arrow_metadata(true);
+    let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
     let mut writer = ArrowWriter::try_new_with_options(bytes, schema.arrow_in_file(), options)?;
     for batch in rows {
         writer.write(batch)?;
@@ -64,17 +65,22 @@ fn write(
     writer.close()
 }
 
-fn properties(schema: &TableSchema, sorted: bool) -> Result<WriterProperties, ParquetError> {
+fn properties(schema: &TableSchema, sorted: bool, rows: u64) -> Result<WriterProperties, ParquetError> {
+    let compression =
+        if rows < ZSTD_ROWS { Compression::SNAPPY } else { Compression::ZSTD(ZstdLevel::try_new(1)?) };
     let mut properties = WriterProperties::builder()
         .set_created_by(concat!("plimsoll ", env!("CARGO_PKG_VERSION")).to_owned())
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
+        .set_compression(compression)
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_statistics_truncate_length(Some(BOUND_BYTES))
         .set_column_index_truncate_length(Some(BOUND_BYTES));
     for column in &schema.columns {
         let path = ColumnPath::from(column.name.as_str());
         if LOOKED_UP.contains(&column.name.as_str()) {
-            properties = properties.set_column_bloom_filter_enabled(path.clone(), true);
+            // No more values than rows: by itself the writer makes room for a million.
+            properties = properties
+                .set_column_bloom_filter_enabled(path.clone(), true)
+                .set_column_bloom_filter_max_ndv(path.clone(), rows.max(1));
         }
         match column.data_type {
             // Ids hardly repeat: a dictionary of them is built only to be thrown away.
