@@ -117,6 +117,10 @@ struct Telling<'t, 's, 'a> {
     elected: &'t Elected<'a>,
     /// Operation and attempt of each call, from 1.
     place: BTreeMap<usize, (usize, usize)>,
+    /// Calls that stand for those that nobody recorded, by the node whose total they tell.
+    stand_ins: BTreeMap<usize, usize>,
+    /// Number of each execution, from 1, by trace and span.
+    tools: BTreeMap<(&'a str, &'a str), usize>,
     /// Requests at or below each node.
     below: Vec<usize>,
     /// Requests at or below each node whose usage is a total's.
@@ -142,7 +146,13 @@ impl<'t, 's, 'a> Telling<'t, 's, 'a> {
             below[parent] += below[node];
             lent[parent] += lent[node];
         }
-        Self { forest, elected, place, below, lent }
+        let calls = elected.calls.list.iter().enumerate();
+        let stand_ins = calls.filter(|(_, call)| call.stand_in).map(|(at, call)| (call.node, at)).collect();
+        let mut tools = BTreeMap::new();
+        for (number, tool) in (1..).zip(&elected.tools) {
+            tools.entry((tool.span.trace_id, tool.span.span_id)).or_insert(number);
+        }
+        Self { forest, elected, place, stand_ins, tools, below, lent }
     }
 
     fn role(&self, node: usize) -> Role<'a> {
@@ -157,18 +167,15 @@ impl<'t, 's, 'a> Telling<'t, 's, 'a> {
             let (operation, attempt) = place(call);
             return Role::Attempt { operation, attempt, usage: calls.list[call].usage };
         }
-        if let Some(call) = calls.list.iter().position(|call| call.stand_in && call.node == node) {
+        if let Some(&call) = self.stand_ins.get(&node) {
             return Role::StandIn { operation: place(call).0 };
         }
         if kind == Kind::Other && (span.kind.is_model() || span.kind == Kind::ToolCall) {
             return Role::NotCounted;
         }
         if kind == Kind::ToolCall {
-            let number =
-                self.elected.tools.iter().position(|tool| {
-                    (tool.span.trace_id, tool.span.span_id) == (span.trace_id, span.span_id)
-                });
-            return number.map_or(Role::ToolAgain, |number| Role::Tool { number: number + 1 });
+            let number = self.tools.get(&(span.trace_id, span.span_id));
+            return number.map_or(Role::ToolAgain, |&number| Role::Tool { number });
         }
         if kind.is_model() {
             return Role::Wrapper { requests: self.below[node] };

@@ -5,16 +5,14 @@
 
 use std::sync::Arc;
 
-use arrow::{
-    array::{Array, ArrayRef, AsArray, RecordBatch, StringArray, StructArray, new_null_array},
-    datatypes::{DataType, Field},
-};
-use plimsoll_assembly::naming::Names;
-
 use crate::{
     error::ProfileError,
-    functions::{SpanColumns, attribute},
+    functions::{RUN_KEY_COLUMNS, SpanColumns, run_keys},
     policy::Policy,
+};
+use arrow::{
+    array::{ArrayRef, RecordBatch, StructArray, new_null_array},
+    datatypes::{DataType, Field},
 };
 
 /// What became of one span.
@@ -58,39 +56,17 @@ pub fn explain(policy: &Policy, spans: &[RecordBatch]) -> Result<Vec<Verdict>, P
 
 /// The rows with what match rules say added: the run, and nothing for the names that only rows carry.
 fn with_names(policy: &Policy, batch: &RecordBatch) -> Result<StructArray, ProfileError> {
-    let run_key: ArrayRef = Arc::new(run_keys(policy, batch));
     let nothing = new_null_array(&DataType::Utf8, batch.num_rows());
+    let column = |name| batch.column_by_name(name).unwrap_or(&nothing);
+    let arguments: Vec<ArrayRef> =
+        RUN_KEY_COLUMNS.iter().chain(&["attributes"]).map(|name| Arc::clone(column(name))).collect();
+    let run_key: ArrayRef = Arc::new(run_keys(policy, &arguments, batch.num_rows())?);
     let schema = batch.schema();
     let columns = schema.fields().iter().cloned().zip(batch.columns().iter().cloned());
-    let added = [("run_key", run_key), ("workflow_by_rule", Arc::clone(&nothing)), ("pool", nothing)];
+    let added =
+        [("run_key", run_key), ("workflow_by_rule", Arc::clone(&nothing)), ("pool", Arc::clone(&nothing))];
     let mut all: Vec<(Arc<Field>, ArrayRef)> =
         columns.filter(|(field, _)| field.name() != "run_key").collect();
     all.extend(added.map(|(name, array)| (Arc::new(Field::new(name, DataType::Utf8, true)), array)));
     Ok(StructArray::from(all))
-}
-
-fn run_keys(policy: &Policy, batch: &RecordBatch) -> StringArray {
-    let column = |name| batch.column_by_name(name).and_then(|array| array.as_string_opt::<i32>());
-    let [service, name, scope, session, run, link] =
-        ["service", "name", "scope", "session_id", "run_key", "link_trace_id"].map(column);
-    let attributes = batch.column_by_name("attributes").and_then(|array| array.as_map_opt());
-    let keys = (0..batch.num_rows()).map(|row| {
-        let text = |array: Option<&StringArray>| {
-            array.filter(|array| array.is_valid(row)).map(|array| array.value(row).to_owned())
-        };
-        let [service, name, scope, session, run, link] = [service, name, scope, session, run, link].map(text);
-        let lookup = |key: &str| attributes.and_then(|map| attribute(map, row, key));
-        let names = Names {
-            service: service.as_deref(),
-            name: name.as_deref(),
-            scope: scope.as_deref(),
-            session_id: session.as_deref(),
-            run_key: run.as_deref(),
-            link: link.as_deref(),
-            attribute: Some(&lookup),
-            ..Names::default()
-        };
-        policy.naming.run_key(&names).map(|key| key.into_owned())
-    });
-    keys.collect()
 }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::error::DataFusionError;
 
@@ -24,26 +24,21 @@ pub(crate) struct Together {
 }
 
 impl Together {
-    /// Finds what belongs with the given traces and runs. `new_spans` and `runs` are registered.
-    pub(crate) async fn find(
-        reader: &Reader,
-        traces: Vec<String>,
-        runs: Vec<String>,
-    ) -> Result<Self, ProfileError> {
-        let keyed = reader
+    /// Finds what belongs with new spans and the given runs. `new_spans` and `runs` are registered.
+    pub(crate) async fn find(reader: &Reader, runs: Vec<String>) -> Result<Self, ProfileError> {
+        // A trace stands once for each of its keys, and once for spans without one.
+        let new = reader
             .query(
-                "SELECT DISTINCT trace_id, key FROM (
-                   SELECT trace_id,
-                     run_key(service, name, scope, session_id, run_key, link_trace_id, attributes) AS key
-                   FROM new_spans)
-                 WHERE key IS NOT NULL AND key <> ''",
+                "SELECT DISTINCT trace_id,
+                   run_key(service, name, scope, session_id, run_key, link_trace_id, attributes) AS key
+                 FROM new_spans",
             )
             .await?;
         let known = reader
             .query("SELECT unnest(trace_ids) AS trace_id, run_id FROM runs WHERE cardinality(trace_ids) > 0")
             .await?;
-        let pairs: Vec<(String, String)> = pairs(&keyed).chain(pairs(&known)).collect();
-        Ok(Self::grouped(traces, runs, &pairs))
+        let pairs: Vec<(String, String)> = pairs(&new).chain(pairs(&known)).collect();
+        Ok(Self::grouped(texts(&new), runs, &pairs))
     }
 
     /// Groups by what is shared. A run is also the trace of its id, if there is such a trace.
@@ -114,18 +109,18 @@ fn batch(columns: BTreeMap<&str, ArrayRef>) -> Result<RecordBatch, ProfileError>
 
 /// The texts of a query's first column.
 pub(crate) fn texts(batches: &[RecordBatch]) -> Vec<String> {
-    batches.iter().flat_map(|batch| column(batch, 0)).collect()
+    batches.iter().flat_map(|batch| column(batch, 0)).flatten().collect()
 }
 
+/// Both texts of the rows that have both.
 fn pairs(batches: &[RecordBatch]) -> impl Iterator<Item = (String, String)> {
-    batches.iter().flat_map(|batch| column(batch, 0).zip(column(batch, 1)))
+    let both = batches.iter().flat_map(|batch| column(batch, 0).zip(column(batch, 1)));
+    both.filter_map(|(one, other)| Some((one?, other.filter(|text| !text.is_empty())?)))
 }
 
-fn column(batch: &RecordBatch, at: usize) -> impl Iterator<Item = String> {
+fn column(batch: &RecordBatch, at: usize) -> impl Iterator<Item = Option<String>> {
     let array = batch.column(at).as_string_opt::<i32>();
-    array.into_iter().flat_map(|array| {
-        (0..array.len()).filter(|&row| array.is_valid(row)).map(|row| array.value(row).to_owned())
-    })
+    array.into_iter().flat_map(|array| array.iter().map(|text| text.map(str::to_owned)))
 }
 
 #[cfg(test)]

@@ -74,7 +74,6 @@ impl Touched {
             Remake::Started(from, to) => (from, to),
             Remake::Nothing | Remake::All => (Timestamp::MIN, Timestamp::MIN),
         };
-        let traces = reader.query("SELECT DISTINCT trace_id FROM new_spans").await?;
         let runs = reader
             .query(&format!(
                 "SELECT run_id FROM runs WHERE outcome = 'open' AND last_received < to_timestamp_micros({})
@@ -86,7 +85,7 @@ impl Touched {
                 to.as_microsecond()
             ))
             .await?;
-        let together = Together::find(reader, texts(&traces), texts(&runs)).await?;
+        let together = Together::find(reader, texts(&runs)).await?;
         let received_days: BTreeSet<i32> = new_files.values().flatten().filter_map(receipt).collect();
         if together.is_empty() && received_days.is_empty() && since.is_some() {
             return Ok(None);

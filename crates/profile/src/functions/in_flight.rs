@@ -24,7 +24,10 @@ use datafusion::{
     },
 };
 
-use super::{one_group::OneGroup, time::instant};
+use super::{
+    one_group::{OneGroup, row_by_row},
+    time::instant,
+};
 
 const MINUTE: i64 = 60_000_000;
 
@@ -188,10 +191,7 @@ impl GroupsAccumulator for Sweeps {
         arguments: &[ArrayRef],
         filter: Option<&BooleanArray>,
     ) -> Result<Vec<ArrayRef>> {
-        let rows: Vec<usize> = (0..arguments.first().map_or(0, Array::len)).collect();
-        let mut each = Self::default();
-        each.update_batch(arguments, &rows, filter, rows.len())?;
-        each.state(EmitTo::All)
+        row_by_row(Self::default(), arguments, filter)
     }
 
     fn size(&self) -> usize {

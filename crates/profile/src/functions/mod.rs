@@ -10,13 +10,14 @@ mod one_group;
 mod percentiles;
 mod profile;
 mod register;
+mod rule_columns;
 mod run_key;
 mod sample;
 mod samples;
 mod span_view;
 mod time;
 
-pub(crate) use naming::attribute;
 pub(crate) use register::register;
+pub(crate) use run_key::{COLUMNS as RUN_KEY_COLUMNS, run_keys};
 pub(crate) use span_view::SpanColumns;
 pub(crate) use time::{instant, local_window};

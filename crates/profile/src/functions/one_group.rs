@@ -1,6 +1,7 @@
-//! An aggregate over all rows, by way of the one that works by groups: a query without GROUP BY, or a window.
+//! Aggregates by way of those that work by groups: over all rows (a query without GROUP BY, or a window), and
+//! over each row by itself (the state of rows that an engine hands on without aggregating them).
 
-use arrow::array::{Array, ArrayRef};
+use arrow::array::{Array, ArrayRef, BooleanArray};
 use datafusion::{
     common::{Result, ScalarValue},
     logical_expr::{Accumulator, EmitTo, GroupsAccumulator},
@@ -32,6 +33,17 @@ impl<G: GroupsAccumulator + std::fmt::Debug + Sync> Accumulator for OneGroup<G> 
     fn size(&self) -> usize {
         self.0.size()
     }
+}
+
+/// The state of each row by itself; `each` is an accumulator without groups yet.
+pub(super) fn row_by_row(
+    mut each: impl GroupsAccumulator,
+    arguments: &[ArrayRef],
+    filter: Option<&BooleanArray>,
+) -> Result<Vec<ArrayRef>> {
+    let rows: Vec<usize> = (0..arguments.first().map_or(0, Array::len)).collect();
+    each.update_batch(arguments, &rows, filter, rows.len())?;
+    each.state(EmitTo::All)
 }
 
 fn first(array: &ArrayRef) -> Result<ScalarValue> {

@@ -7,25 +7,24 @@
 use std::sync::Arc;
 
 use arrow::{
-    array::{Array, AsArray, StringArray, StringBuilder},
+    array::{ArrayRef, StringArray, StringBuilder},
     datatypes::DataType,
 };
 use datafusion::{
-    common::{Result, ScalarValue, exec_err, plan_err},
+    common::Result,
     logical_expr::{
         ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-        expr::ScalarFunction,
         simplify::{ExprSimplifyResult, SimplifyContext},
     },
 };
 use plimsoll_assembly::naming::Names;
 
-use super::naming::attribute;
+use super::rule_columns::{RuleColumns, coerce, without_attributes};
 use crate::policy::Policy;
 
-/// Named arguments before the attributes, in order.
-const NAMES: usize = 6;
-/// Place of the argument that the dialect filled.
+/// Columns of `spans` that it takes before `attributes`, in order.
+pub(crate) const COLUMNS: [&str; 6] = ["service", "name", "scope", "session_id", "run_key", "link_trace_id"];
+/// Place of the one that the dialect filled.
 const BY_DIALECT: usize = 4;
 
 /// The function, for registration.
@@ -34,6 +33,30 @@ pub(super) fn udf(policy: &Arc<Policy>) -> ScalarUDF {
         policy: Arc::clone(policy),
         signature: Signature::user_defined(Volatility::Immutable),
     })
+}
+
+/// The keys of `rows` spans; `arguments` are [`COLUMNS`] and `attributes`.
+///
+/// # Errors
+/// A column that is no text.
+pub(crate) fn run_keys(policy: &Policy, arguments: &[ArrayRef], rows: usize) -> Result<StringArray> {
+    let columns = RuleColumns::of(arguments, &COLUMNS)?;
+    let mut keys = StringBuilder::new();
+    for row in 0..rows {
+        let lookup = |key: &str| columns.attribute(row, key);
+        let names = Names {
+            service: columns.text(0, row),
+            name: columns.text(1, row),
+            scope: columns.text(2, row),
+            session_id: columns.text(3, row),
+            run_key: columns.text(BY_DIALECT, row),
+            link: columns.text(5, row),
+            attribute: Some(&lookup),
+            ..Names::default()
+        };
+        keys.append_option(policy.naming.run_key(&names));
+    }
+    Ok(keys.finish())
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -52,16 +75,7 @@ impl ScalarUDFImpl for RunKey {
     }
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        match types.split_at_checked(NAMES) {
-            Some((_, [attributes @ (DataType::Map(..) | DataType::Null)])) => {
-                let mut wanted = vec![DataType::Utf8; NAMES];
-                wanted.push(attributes.clone());
-                Ok(wanted)
-            }
-            _ => plan_err!(
-                "run_key takes service, name, scope, session_id, run_key, link_trace_id and attributes"
-            ),
-        }
+        coerce(self.name(), &COLUMNS, types)
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
@@ -73,40 +87,12 @@ impl ScalarUDFImpl for RunKey {
         if !naming.names_runs() && args.len() > BY_DIALECT {
             return Ok(ExprSimplifyResult::Simplified(args.swap_remove(BY_DIALECT)));
         }
-        let null = Expr::Literal(ScalarValue::Null, None);
-        match args.last_mut() {
-            Some(last) if naming.run_attributes_needed().is_empty() && *last != null => {
-                *last = null;
-                let udf = Arc::new(udf(&self.policy));
-                Ok(ExprSimplifyResult::Simplified(Expr::ScalarFunction(ScalarFunction::new_udf(udf, args))))
-            }
-            _ => Ok(ExprSimplifyResult::Original(args)),
-        }
+        let needed = !naming.run_attributes_needed().is_empty();
+        Ok(without_attributes(args, needed, || udf(&self.policy)))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        let Some((names, [attributes])) = arrays.split_at_checked(NAMES) else {
-            return exec_err!("run_key got {} arguments", arrays.len());
-        };
-        let names: Vec<&StringArray> = names.iter().map(|array| array.as_string::<i32>()).collect();
-        let attributes = attributes.as_map_opt();
-        let mut keys = StringBuilder::new();
-        for row in 0..args.number_rows {
-            let text = |at: usize| names[at].is_valid(row).then(|| names[at].value(row));
-            let lookup = |key: &str| attributes.and_then(|map| attribute(map, row, key));
-            let names = Names {
-                service: text(0),
-                name: text(1),
-                scope: text(2),
-                session_id: text(3),
-                run_key: text(BY_DIALECT),
-                link: text(5),
-                attribute: Some(&lookup),
-                ..Names::default()
-            };
-            keys.append_option(self.policy.naming.run_key(&names));
-        }
-        Ok(ColumnarValue::Array(Arc::new(keys.finish())))
+        let arguments = ColumnarValue::values_to_arrays(&args.args)?;
+        Ok(ColumnarValue::Array(Arc::new(run_keys(&self.policy, &arguments, args.number_rows)?)))
     }
 }

@@ -16,7 +16,7 @@ use datafusion::{
     logical_expr::{EmitTo, GroupsAccumulator, utils::format_state_name},
 };
 
-use super::sample::Sample;
+use super::{one_group::row_by_row, sample::Sample};
 
 /// What a function makes of samples.
 pub(super) trait Finish: Clone + Debug + Send + Sync + 'static {
@@ -165,10 +165,7 @@ impl<F: Finish> GroupsAccumulator for Samples<F> {
         arguments: &[ArrayRef],
         filter: Option<&BooleanArray>,
     ) -> Result<Vec<ArrayRef>> {
-        let rows: Vec<usize> = (0..arguments.first().map_or(0, Array::len)).collect();
-        let mut each = Self::new(self.function.clone());
-        each.update_batch(arguments, &rows, filter, rows.len())?;
-        each.state(EmitTo::All)
+        row_by_row(Self::new(self.function.clone()), arguments, filter)
     }
 
     fn size(&self) -> usize {
