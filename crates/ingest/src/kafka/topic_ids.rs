@@ -45,6 +45,11 @@ pub(super) fn topic_ids<C: ClientContext>(
         .map_err(|error| error.to_string())?;
     let mut pointers: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
     let millis = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
+    // Any broker knows, and the one that has just answered is there; the library would wait for the
+    // controller, which need not be among those that clients see.
+    let metadata =
+        client.fetch_metadata(topics.first().copied(), timeout).map_err(|error| error.to_string())?;
+    let broker = metadata.orig_broker_id();
     // SAFETY: every pointer is checked or may be null where the library says so, lives until its `Owned`
     // is dropped (the reverse of the order here), and what is borrowed from the event is copied before.
     unsafe {
@@ -59,6 +64,7 @@ pub(super) fn topic_ids<C: ClientContext>(
             rd::rd_kafka_AdminOptions_destroy,
         );
         rd::rd_kafka_AdminOptions_set_request_timeout(options.0, millis, ptr::null_mut(), 0);
+        rd::rd_kafka_AdminOptions_set_broker(options.0, broker, ptr::null_mut(), 0);
         rd::rd_kafka_DescribeTopics(rk, collection.0, options.0, queue.0);
         // The library answers by itself once the request has timed out.
         let event =
