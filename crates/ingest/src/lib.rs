@@ -19,8 +19,11 @@ mod flush;
 mod inflate;
 mod ingest;
 pub mod journal;
+mod journal_lane;
 pub mod kafka;
+mod read_back;
 mod receive;
+mod rows;
 mod signal;
 mod tables;
 
@@ -32,5 +35,5 @@ pub use file::{FileError, FileInput, FileOptions, FileReport, explain_file, inge
 pub use flush::Flushed;
 pub use inflate::Coding;
 pub use ingest::{Ingest, Shutdown};
-pub use kafka::{KafkaConnection, KafkaSource};
+pub use kafka::{KafkaConnection, KafkaSource, KafkaStatus};
 pub use signal::Kept;
