@@ -404,7 +404,11 @@ impl Reader {
                 tracing::debug!(%error, "an offset is not committed");
             }
             let key = TopicPartition { topic: place.topic.clone(), partition: place.partition };
-            self.status.change(|status| status.partitions.entry(key).or_default().stored = *number);
+            let watermarks = watermarks(consumer.client(), &place.topic, place.partition);
+            let at = At { stored: *number, watermarks };
+            self.status.change(|status| {
+                status.partitions.insert(key, at);
+            });
         }
         if list.count() > 0
             && let Err(error) = consumer.commit(&list, CommitMode::Async)
