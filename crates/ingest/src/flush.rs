@@ -138,10 +138,14 @@ impl Flusher {
         while let Ok(pending) = self.durable.try_recv() {
             self.add(pending).await?;
         }
-        while self.kafka_has_room()
-            && let Some(arrival) = self.kafka.arrived()
-        {
-            self.arrive(arrival).await?;
+        // No more than is there now: while topics are caught up with, more comes all the time.
+        for _ in 0..self.kafka.waiting() {
+            if !self.kafka_has_room() {
+                break;
+            }
+            if let Some(arrival) = self.kafka.arrived() {
+                self.arrive(arrival).await?;
+            }
         }
         self.commit_all().await
     }

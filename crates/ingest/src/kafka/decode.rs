@@ -142,6 +142,7 @@ impl Gathered {
         let portion = Portion {
             epoch,
             source: Arc::clone(&first.place.source),
+            after: first.after,
             first: first.offset,
             next: first.offset,
             spans: Vec::new(),

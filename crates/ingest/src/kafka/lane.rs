@@ -37,7 +37,8 @@ pub(crate) enum Arrival {
 pub(crate) struct Portion {
     pub(crate) epoch: u64,
     pub(crate) source: Arc<str>,
-    /// Offset of the first message.
+    /// The offset that was to come when the first message was read, and the one that came.
+    pub(crate) after: u64,
     pub(crate) first: u64,
     /// One more than the offset of the last.
     pub(crate) next: u64,
@@ -126,6 +127,11 @@ impl Lane {
         self.arrivals.try_recv().ok()
     }
 
+    /// How much has arrived already.
+    pub(crate) fn waiting(&self) -> usize {
+        self.arrivals.len()
+    }
+
     /// Bytes taken for the next batch.
     pub(crate) fn taken(&self) -> usize {
         self.taken
@@ -152,7 +158,7 @@ impl Lane {
 
     /// Takes messages, each once.
     pub(crate) fn take(&mut self, portion: Portion, ledger: &Ledger) {
-        let Portion { epoch, source, first, next, spans, quarantined, tally } = portion;
+        let Portion { epoch, source, after, first, next, spans, quarantined, tally } = portion;
         if epoch != self.epoch {
             return;
         }
@@ -160,8 +166,9 @@ impl Lane {
         if next <= progress.next {
             return;
         }
-        if first < progress.next {
-            // Part of it was taken already: only reading again can tell it apart.
+        if !(after..=first).contains(&progress.next) {
+            // Part of it was taken already, or something before it was not: reading again mends both.
+            tracing::warn!(%source, after, first, next = progress.next, "messages do not follow one another");
             return self.rewind(ledger);
         }
         progress.next = next;

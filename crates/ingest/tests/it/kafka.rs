@@ -1,5 +1,6 @@
 //! Spans from Kafka: each once, from the first message on.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use plimsoll_ingest::{DeadLetterOptions, Ingest, IngestError, KafkaSource};
@@ -136,7 +137,7 @@ async fn wrong_settings_end_the_start() {
         change(&mut source);
         config.kafka = Some(source);
         config.dead_letters = DeadLetterOptions::new(place.directory.path().join("dead"));
-        Ingest::start(config, place.lake.clone(), place.decoder.clone()).await
+        Ingest::start(config, place.lake.clone(), Arc::clone(&place.decoder)).await
     };
     let set = |source: &mut KafkaSource, name: &str, value: &str| {
         source.connection.properties.insert(name.to_owned(), value.to_owned());
