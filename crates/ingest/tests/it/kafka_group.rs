@@ -60,7 +60,9 @@ async fn t33_a_partition_moves_in_the_middle_of_a_long_flush() {
     let config = |name: &str| {
         let mut config = cluster.config(&place, name);
         let mut source = cluster.source();
-        source.connection.properties.insert("max.poll.interval.ms".to_owned(), "6000".to_owned());
+        for name in ["max.poll.interval.ms", "session.timeout.ms"] {
+            source.connection.properties.insert(name.to_owned(), "6000".to_owned());
+        }
         config.kafka = Some(source);
         config
     };

@@ -30,6 +30,8 @@ struct Told {
     refusing: AtomicBool,
     /// Commits whose answer is lost.
     lost_answers: AtomicU64,
+    /// Whether nothing is answered at all.
+    silent: AtomicBool,
     /// How long a commit takes, in milliseconds.
     commit_millis: AtomicU64,
 }
@@ -56,14 +58,19 @@ impl Weather {
         self.told.refusing.store(refusing, Ordering::SeqCst);
     }
 
-    /// The next commit to `spans` is made, and its maker is told that it failed.
+    /// The next commit to `spans` is made, and its maker hears nothing of it nor of anything else, until
+    /// [`Self::clear_up`].
     pub(crate) fn lose_an_answer(&self) {
         self.told.lost_answers.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Commits whose answer is still to be lost.
-    pub(crate) fn answers_to_lose(&self) -> u64 {
-        self.told.lost_answers.load(Ordering::SeqCst)
+    /// Everything is answered again; gives whether an answer was lost.
+    pub(crate) fn clear_up(&self) -> bool {
+        self.told.silent.swap(false, Ordering::SeqCst)
+    }
+
+    fn answering(&self) -> Result<()> {
+        if self.told.silent.load(Ordering::SeqCst) { Err(failure("nobody answers")) } else { Ok(()) }
     }
 
     /// Commits to `spans` take so long from now on.
@@ -85,6 +92,7 @@ fn failure(reason: &'static str) -> Error {
 #[async_trait]
 impl ObjectStore for Weather {
     async fn put_opts(&self, at: &Path, data: PutPayload, opts: PutOptions) -> Result<PutResult> {
+        self.answering()?;
         if self.told.refusing.load(Ordering::SeqCst) {
             return Err(failure("nothing is taken today"));
         }
@@ -97,6 +105,7 @@ impl ObjectStore for Weather {
         let put = self.store.put_opts(at, data, opts).await?;
         let take = |left: u64| left.checked_sub(1);
         if commit && self.told.lost_answers.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_ok() {
+            self.told.silent.store(true, Ordering::SeqCst);
             return Err(failure("the answer was lost"));
         }
         Ok(put)
@@ -111,6 +120,7 @@ impl ObjectStore for Weather {
     }
 
     async fn get_opts(&self, at: &Path, options: GetOptions) -> Result<GetResult> {
+        self.answering()?;
         self.store.get_opts(at, options).await
     }
 
