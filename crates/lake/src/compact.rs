@@ -15,6 +15,7 @@ use jiff::civil::Date;
 
 use self::plan::Step;
 use self::sort::Groups;
+pub(crate) use self::sort::Sorter;
 use crate::{DataFile, Result, Snapshot, Table};
 
 /// Which files are merged, and how large they become.

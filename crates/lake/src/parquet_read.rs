@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use arrow::compute::can_cast_types;
 use bytes::{Buf, Bytes};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -92,6 +93,27 @@ impl Footer {
     /// What the footer itself says.
     pub(crate) fn metadata(&self) -> &ParquetMetaData {
         self.metadata.metadata()
+    }
+
+    /// Number of rows.
+    pub(crate) fn rows(&self) -> u64 {
+        u64::try_from(self.metadata().file_metadata().num_rows()).unwrap_or_default()
+    }
+
+    /// In what its columns do not fit the table, if they do not.
+    pub(crate) fn misfit(&self, schema: &TableSchema) -> Option<String> {
+        let columns = self.metadata.schema();
+        schema.arrow_in_file().fields().iter().find_map(|wanted| {
+            match columns.field_with_name(wanted.name()) {
+                Err(_) if wanted.is_nullable() => None,
+                Err(_) => Some(format!("it lacks column {}, which is never null", wanted.name())),
+                Ok(found) if can_cast_types(found.data_type(), wanted.data_type()) => None,
+                Ok(found) => {
+                    let (name, found, wanted) = (wanted.name(), found.data_type(), wanted.data_type());
+                    Some(format!("its column {name} is {found}, the table's is {wanted}"))
+                }
+            }
+        })
     }
 
     /// Number of row groups.

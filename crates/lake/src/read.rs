@@ -73,6 +73,15 @@ impl Table {
         Rows { batches, reader: tokio::spawn(reading.run()) }
     }
 
+    /// A file's footer.
+    ///
+    /// # Errors
+    /// Like [`Table::read`].
+    pub(crate) async fn footer(&self, file: &DataFile) -> Result<Footer> {
+        let (send, _) = mpsc::channel(1);
+        Reading { table: self.clone(), file: file.clone(), batch_rows: BATCH, send }.footer().await
+    }
+
     /// A file's rows with the columns that only the log holds.
     pub(crate) fn with_partition(&self, file: &DataFile, rows: &RecordBatch) -> Result<RecordBatch> {
         let schema = self.schema();

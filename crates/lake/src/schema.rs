@@ -155,7 +155,7 @@ impl ColumnType {
     }
 
     /// The type in a Delta schema.
-    fn delta(self) -> serde_json::Value {
+    pub(crate) fn delta(self) -> serde_json::Value {
         match self {
             Self::String => json!("string"),
             Self::BigInt => json!("long"),

@@ -130,14 +130,14 @@ impl Group {
 }
 
 /// Makes keys of rows that compare as the table's `sort_by` does, nulls first.
-pub(super) struct Sorter<'a> {
+pub(crate) struct Sorter<'a> {
     schema: &'a TableSchema,
     converter: RowConverter,
 }
 
 impl<'a> Sorter<'a> {
     /// None where the table has no order.
-    pub(super) fn new(schema: &'a TableSchema) -> Result<Option<Self>> {
+    pub(crate) fn new(schema: &'a TableSchema) -> Result<Option<Self>> {
         if schema.sort_by.is_empty() {
             return Ok(None);
         }
@@ -147,7 +147,7 @@ impl<'a> Sorter<'a> {
         Ok(Some(Self { schema, converter }))
     }
 
-    pub(super) fn keys(&mut self, rows: &RecordBatch) -> Result<Keys> {
+    pub(crate) fn keys(&mut self, rows: &RecordBatch) -> Result<Keys> {
         let columns = self.schema.sort_by.iter().filter_map(|name| rows.column_by_name(name).cloned());
         let columns: Vec<ArrayRef> = columns.collect();
         self.converter.convert_columns(&columns).map_err(|e| batch::encode_error(self.schema, e))
