@@ -17,6 +17,10 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::civil::date;
 use plimsoll_lake::{Compaction, Lake, Order, Schemas, Table};
 
+/// The product's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     let numbers: Vec<usize> = std::env::args().filter_map(|a| a.parse().ok()).collect();
     let files = numbers.first().copied().unwrap_or(10_000);
@@ -28,34 +32,34 @@ fn main() {
 async fn compact(files: usize, spans: usize) {
     let folder = tempfile::tempdir().expect("a folder");
     let table = open(&folder.path().display().to_string()).await;
-    fill(&table, files, spans).await;
+    let input = fill(&table, files, spans).await;
     let before = memory("VmRSS");
     // Forgets the highest mark so far.
     fs::write("/proc/self/clear_refs", "5").expect("a Linux");
-    let start = Instant::now();
+    let (start, busy) = (Instant::now(), processor_seconds());
     let compaction = Compaction { closed_before: Some(date(2027, 1, 1)), ..Compaction::default() };
     let done = table.compact(&compaction).await.expect("files that can be read");
     let seconds = start.elapsed().as_secs_f64();
+    let busy = processor_seconds() - busy;
     let now = table.snapshot().await.expect("a table");
     assert_eq!(now.rows(), (files * spans) as u64);
-    let input = (files * spans) as f64;
-    let small: u64 = done.bytes_from;
     println!(
         "{files} files of {spans} spans became {}; {:.1} MB written and {:.1} MB read in all",
         now.files().len(),
         done.bytes_into as f64 / 1e6,
-        small as f64 / 1e6,
+        done.bytes_from as f64 / 1e6,
     );
     println!(
-        "{seconds:.2} s, {:.0} thousand spans a second, {} MiB on top of {} MiB",
-        input / seconds / 1e3,
+        "{seconds:.2} s, {busy:.2} processor seconds, {:.0} MB and {:.0} thousand spans a second, {} MiB on top of {} MiB",
+        input as f64 / seconds / 1e6,
+        (files * spans) as f64 / seconds / 1e3,
         (memory("VmHWM").saturating_sub(before)) / 1024,
         before / 1024,
     );
 }
 
-/// Commits the small files.
-async fn fill(table: &Table, files: usize, spans: usize) {
+/// Commits the small files, and says how many bytes they have.
+async fn fill(table: &Table, files: usize, spans: usize) -> u64 {
     let start = Instant::now();
     let written: Vec<_> = stream::iter(0..files)
         .map(|n| async move {
@@ -74,6 +78,16 @@ async fn fill(table: &Table, files: usize, spans: usize) {
         bytes / (files * spans) as u64,
         start.elapsed().as_secs_f64()
     );
+    bytes
+}
+
+/// Processor time of this process so far.
+fn processor_seconds() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").expect("a Linux");
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks: f64 =
+        after_name.split_whitespace().skip(11).take(2).filter_map(|n| n.parse::<f64>().ok()).sum();
+    ticks / 100.0
 }
 
 /// A figure of this process's memory, in KiB.

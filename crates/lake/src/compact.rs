@@ -2,10 +2,10 @@
 //!
 //! A flush every few seconds makes thousands of files a day; a query opens each of them. When to compact
 //! is left to the caller; which files are merged is `plan.rs`, how, in bounded memory, `sort.rs` (what
-//! was flushed) and `merge.rs` (what is sorted). Every merger is a commit of its own. Invariant: the rows of the table are the same before and after, at every
+//! was flushed) and `concat.rs` (what is sorted). Every merger is a commit of its own. Invariant: the rows of the table are the same before and after, at every
 //! moment and after every crash; that they are is [`Table::rewrite`]'s doing.
 
-mod merge;
+mod concat;
 mod plan;
 mod sort;
 
@@ -81,7 +81,8 @@ impl Table {
     /// [`crate::Error::Log`] where the log cannot be read.
     pub async fn compaction_plan(&self, compaction: &Compaction) -> Result<Vec<Planned>> {
         let base = self.snapshot().await?;
-        let steps = plan::steps(compaction, base.files(), &self.fresh(&base, compaction).await?);
+        let steps =
+            plan::steps(compaction, base.files(), &self.fresh(&base, compaction).await?, &BTreeSet::new());
         let planned = steps.iter().map(Step::files).map(|files| Planned {
             partition: files.first().map(|file| file.partition_values.clone()).unwrap_or_default(),
             files: files.len(),
@@ -101,25 +102,30 @@ impl Table {
     /// columns that are not known here.
     pub async fn compact(&self, compaction: &Compaction) -> Result<Compacted> {
         let mut done = Compacted::default();
+        let mut full = BTreeSet::new();
         loop {
-            let base = self.snapshot().await?;
+            let mut base = self.snapshot().await?;
             self.all_columns_known(&base)?;
-            let steps = plan::steps(compaction, base.files(), &self.fresh(&base, compaction).await?);
+            let fresh = self.fresh(&base, compaction).await?;
+            let steps = plan::steps(compaction, base.files(), &fresh, &full);
             if steps.is_empty() {
                 return Ok(done);
             }
-            let mut base = base;
             for step in steps {
-                match step {
-                    Step::Sort(files) => {
-                        base = self.sort_files(base, files, compaction.memory_bytes, &mut done).await?;
-                    }
-                    Step::Merge(files) => {
+                let files = match step {
+                    Step::Sort(files) => files,
+                    Step::Concat(files) => {
                         let (table, inputs) = (self.clone(), files.clone());
-                        let merged = self.blocking(move || merge::merge(&table, &inputs)).await?;
-                        base = self.swap(&base, files, merged.into_iter().collect(), &mut done).await?;
+                        match self.blocking(move || concat::concat(&table, &inputs)).await? {
+                            Some(whole) => {
+                                base = self.swap(&base, files, vec![whole], &mut done).await?;
+                                continue;
+                            }
+                            None => files,
+                        }
                     }
-                }
+                };
+                base = self.sort_files(base, files, compaction.memory_bytes, &mut full, &mut done).await?;
             }
         }
     }
@@ -130,6 +136,7 @@ impl Table {
         mut base: Snapshot,
         files: Vec<DataFile>,
         memory: usize,
+        full: &mut BTreeSet<String>,
         done: &mut Compacted,
     ) -> Result<Snapshot> {
         let Some(partition) = files.first().map(|file| file.partition_values.clone()) else {
@@ -144,6 +151,9 @@ impl Table {
             let (written, next) = futures::join!(writing, groups.next());
             let written = written?;
             from.extend(written.from);
+            if matches!(next, Ok(Some(_))) {
+                full.extend(written.file.iter().map(|file| file.path.clone()));
+            }
             into.extend(written.file);
             if !written.in_the_middle {
                 base = self.swap(&base, std::mem::take(&mut from), std::mem::take(&mut into), done).await?;

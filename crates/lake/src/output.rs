@@ -2,7 +2,7 @@
 //!
 //! For what rewrites rows, whose files may be larger than what should be held in memory;
 //! [`Table::write`] encodes a flush at once. Invariant: a file whose writer fails or is dropped before
-//! [`Output::finish`] never gets its name.
+//! `finish` never gets its name.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -22,16 +22,53 @@ use crate::write::new_path;
 use crate::{DataFile, Error, Order, Result, Table, parquet_file};
 
 /// Bytes of a piece; object stores want at least 5 MiB.
-const PIECE: usize = 8 << 20;
+pub(crate) const PIECE: usize = 8 << 20;
 
 /// Pieces that wait to be sent.
 const WAITING: usize = 1;
 
-/// A file that is being written, by a thread that may block.
+/// A file that is being encoded, by a thread that may block.
 pub(crate) struct Output {
+    writer: ArrowWriter<Buffer>,
+    sending: Sending,
+    rows: u64,
+}
+
+impl Output {
+    /// Begins a file of about `rows` rows in a partition. Must be called within the runtime.
+    pub(crate) fn begin(
+        table: &Table,
+        values: BTreeMap<String, Option<String>>,
+        order: Order,
+        rows: u64,
+    ) -> Result<Self> {
+        let writer = parquet_file::writer(table.schema(), order == Order::Sorted, rows, Buffer::default())?;
+        Ok(Self { writer, sending: Sending::begin(table, values, order), rows: 0 })
+    }
+
+    /// Adds rows, without partition columns.
+    pub(crate) fn write(&mut self, rows: &RecordBatch) -> Result<()> {
+        self.writer.write(rows).map_err(|e| parquet_file::encode_error(self.sending.table.schema(), &e))?;
+        self.rows += rows.num_rows() as u64;
+        if self.writer.inner().len() >= PIECE {
+            self.sending.pass(self.writer.inner_mut().take())?;
+        }
+        Ok(())
+    }
+
+    /// Ends the file: it is durable then, and not yet part of the table.
+    pub(crate) fn finish(mut self) -> Result<DataFile> {
+        let schema = self.sending.table.shared_schema();
+        let footer = self.writer.finish().map_err(|e| parquet_file::encode_error(&schema, &e))?;
+        self.sending.pass(self.writer.inner_mut().take())?;
+        self.sending.finish(self.rows, FileStats::from_footer(&schema, &footer))
+    }
+}
+
+/// The way of a file's bytes to the store.
+pub(crate) struct Sending {
     table: Table,
     file: DataFile,
-    writer: ArrowWriter<Buffer>,
     pieces: mpsc::Sender<Message>,
     sent: JoinHandle<Result<()>>,
     runtime: Handle,
@@ -43,14 +80,9 @@ enum Message {
     Whole,
 }
 
-impl Output {
-    /// Begins a file of about `rows` rows in a partition. Must be called within the runtime.
-    pub(crate) fn begin(
-        table: &Table,
-        values: BTreeMap<String, Option<String>>,
-        order: Order,
-        rows: u64,
-    ) -> Result<Self> {
+impl Sending {
+    /// Begins a file in a partition. Must be called within the runtime.
+    pub(crate) fn begin(table: &Table, values: BTreeMap<String, Option<String>>, order: Order) -> Self {
         let file = DataFile {
             path: new_path(&values, order),
             size: 0,
@@ -59,26 +91,14 @@ impl Output {
             stats: Arc::default(),
             modified_ms: 0,
         };
-        let writer = parquet_file::writer(table.schema(), order == Order::Sorted, rows, Buffer::default())?;
         let (pieces, arriving) = mpsc::channel(WAITING);
         let runtime = Handle::current();
-        let sending = send(Arc::clone(table.store()), table.location(&file), arriving);
-        let sent = runtime.spawn(sending);
-        Ok(Self { table: table.clone(), file, writer, pieces, sent, runtime })
+        let sent = runtime.spawn(send(Arc::clone(table.store()), table.location(&file), arriving));
+        Self { table: table.clone(), file, pieces, sent, runtime }
     }
 
-    /// Adds rows, without partition columns.
-    pub(crate) fn write(&mut self, rows: &RecordBatch) -> Result<()> {
-        self.writer.write(rows).map_err(|e| parquet_file::encode_error(self.table.schema(), &e))?;
-        self.file.rows += rows.num_rows() as u64;
-        if self.writer.inner().0.len() >= PIECE {
-            let piece = std::mem::take(&mut self.writer.inner_mut().0);
-            self.pass(piece)?;
-        }
-        Ok(())
-    }
-
-    fn pass(&mut self, piece: Vec<u8>) -> Result<()> {
+    /// Passes on bytes that follow those before.
+    pub(crate) fn pass(&mut self, piece: Vec<u8>) -> Result<()> {
         self.file.size += piece.len() as u64;
         if self.pieces.blocking_send(Message::Piece(piece.into())).is_ok() {
             return Ok(());
@@ -87,17 +107,16 @@ impl Output {
         self.runtime.block_on(&mut self.sent).map_err(|e| stopped(&self.table, &e))?
     }
 
-    /// Ends the file: it is durable then, and not yet part of the table.
-    pub(crate) fn finish(mut self) -> Result<DataFile> {
-        let footer = self.writer.finish().map_err(|e| parquet_file::encode_error(self.table.schema(), &e))?;
-        self.file.stats = Arc::new(FileStats::from_footer(self.table.schema(), &footer));
-        let last = std::mem::take(&mut self.writer.inner_mut().0);
-        self.pass(last)?;
+    /// Says that all bytes have come, and waits until they are durable.
+    pub(crate) fn finish(self, rows: u64, stats: FileStats) -> Result<DataFile> {
+        let Self { table, mut file, pieces, sent, runtime } = self;
         // Where the sender has stopped, it says below why.
-        let _ = self.pieces.blocking_send(Message::Whole);
-        self.runtime.block_on(self.sent).map_err(|e| stopped(&self.table, &e))??;
-        self.file.modified_ms = jiff::Timestamp::now().as_millisecond();
-        Ok(self.file)
+        let _ = pieces.blocking_send(Message::Whole);
+        runtime.block_on(sent).map_err(|e| stopped(&table, &e))??;
+        file.rows = rows;
+        file.stats = Arc::new(stats);
+        file.modified_ms = jiff::Timestamp::now().as_millisecond();
+        Ok(file)
     }
 }
 
@@ -152,7 +171,18 @@ async fn send_parts(
 
 /// What the encoder has written and nobody has taken.
 #[derive(Default)]
-struct Buffer(Vec<u8>);
+pub(crate) struct Buffer(Vec<u8>);
+
+impl Buffer {
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Takes what was written so far.
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.0)
+    }
+}
 
 impl Write for Buffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

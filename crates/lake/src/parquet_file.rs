@@ -72,7 +72,11 @@ pub(crate) fn encode_error(schema: &TableSchema, error: &ParquetError) -> Error 
     Error::Encode { table: schema.name.clone(), reason: error.to_string() }
 }
 
-fn properties(schema: &TableSchema, sorted: bool, rows: u64) -> Result<WriterProperties, ParquetError> {
+pub(crate) fn properties(
+    schema: &TableSchema,
+    sorted: bool,
+    rows: u64,
+) -> Result<WriterProperties, ParquetError> {
     let compression =
         if rows < ZSTD_ROWS { Compression::SNAPPY } else { Compression::ZSTD(ZstdLevel::try_new(1)?) };
     let mut properties = WriterProperties::builder()

@@ -3,6 +3,7 @@
 //! Fetching the bytes is left to `read.rs`. Invariant: of a file's columns those come that the table
 //! has; one that holds nothing but nulls is left out like one that is not there.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -114,6 +115,16 @@ impl Footer {
                 }
             }
         })
+    }
+
+    /// Numbers of the rows, counted from 0, with which a row group begins.
+    pub(crate) fn group_starts(&self) -> BTreeSet<u64> {
+        let groups = self.metadata().row_groups().iter();
+        let ends = groups.scan(0, |end, group| {
+            *end += u64::try_from(group.num_rows()).unwrap_or_default();
+            Some(*end)
+        });
+        std::iter::once(0).chain(ends).collect()
     }
 
     /// Number of row groups.

@@ -39,11 +39,6 @@ impl Rows {
     pub(crate) async fn next(&mut self) -> Option<Result<RecordBatch>> {
         self.batches.recv().await
     }
-
-    /// The same for a thread that may block.
-    pub(crate) fn blocking_next(&mut self) -> Option<Result<RecordBatch>> {
-        self.batches.blocking_recv()
-    }
 }
 
 impl Drop for Rows {
@@ -71,6 +66,15 @@ impl Table {
         let (send, batches) = mpsc::channel(1);
         let reading = Reading { table: self.clone(), file: file.clone(), batch_rows, send };
         Rows { batches, reader: tokio::spawn(reading.run()) }
+    }
+
+    /// All bytes of a file.
+    ///
+    /// # Errors
+    /// Like [`Table::read`].
+    pub(crate) async fn bytes(&self, file: &DataFile) -> Result<Bytes> {
+        let (send, _) = mpsc::channel(1);
+        Reading { table: self.clone(), file: file.clone(), batch_rows: BATCH, send }.whole().await
     }
 
     /// A file's footer.
@@ -116,12 +120,7 @@ impl Reading {
     async fn read(&self) -> Result<()> {
         let mut rows = 0;
         if self.file.size <= WHOLE {
-            let bytes = self.fetch(None).await?;
-            if bytes.len() as u64 != self.file.size {
-                let reason = format!("it holds {} bytes, the log says {}", bytes.len(), self.file.size);
-                return Err(self.damaged(reason));
-            }
-            let section = Section::whole(bytes);
+            let section = Section::whole(self.whole().await?);
             rows += self.decode(section, None).await?;
         } else {
             let footer = self.footer().await?;
@@ -138,6 +137,15 @@ impl Reading {
             return Err(self.damaged(format!("it holds {rows} rows, the log says {}", self.file.rows)));
         }
         Ok(())
+    }
+
+    async fn whole(&self) -> Result<Bytes> {
+        let bytes = self.fetch(None).await?;
+        if bytes.len() as u64 != self.file.size {
+            let reason = format!("it holds {} bytes, the log says {}", bytes.len(), self.file.size);
+            return Err(self.damaged(reason));
+        }
+        Ok(bytes)
     }
 
     /// The footer of a file that is not fetched whole.

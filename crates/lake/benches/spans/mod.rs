@@ -17,7 +17,7 @@ const START: i64 = 1_795_910_400_000_000_000;
 
 /// Spans of agent runs in the columns of `spans`: ten spans a trace, three of ten of them model calls, six
 /// attributes each; most optional columns null. Rows from `from` on, `rows` of them.
-pub fn flush(schema: &TableSchema, from: usize, rows: usize) -> RecordBatch {
+pub(crate) fn flush(schema: &TableSchema, from: usize, rows: usize) -> RecordBatch {
     let arrow = schema.arrow();
     let rows = from..from + rows;
     let columns = arrow.fields().iter().map(|field| column(field.name(), field.data_type(), &rows));

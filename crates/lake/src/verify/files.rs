@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use arrow::row::OwnedRow;
 use futures::stream::{self, StreamExt};
 
 use super::{Finding, Kind, Progress, Report};
@@ -130,25 +131,28 @@ impl Files<'_> {
         if let Some(what) = footer.misfit(self.table.schema()) {
             return Ok(Some((Kind::Columns, what)));
         }
-        if self.deep { self.look_at_rows(file).await } else { Ok(None) }
+        if self.deep { self.look_at_rows(file, &footer.group_starts()).await } else { Ok(None) }
     }
 
-    async fn look_at_rows(&self, file: &DataFile) -> Result<Option<(Kind, String)>> {
+    /// Reads all rows; `starts` are the rows with which an order begins anew.
+    async fn look_at_rows(&self, file: &DataFile, starts: &BTreeSet<u64>) -> Result<Option<(Kind, String)>> {
         let mut sorter = if file.is_sorted() { Sorter::new(self.table.schema())? } else { None };
-        let mut last: Option<arrow::row::OwnedRow> = None;
+        let mut last: Option<OwnedRow> = None;
+        let mut row = 0;
         let mut rows = self.table.rows(file, BATCH);
         while let Some(batch) = rows.next().await {
-            let batch = batch?;
-            let Some(sorter) = sorter.as_mut().filter(|_| batch.num_rows() > 0) else { continue };
-            let keys = sorter.keys(&batch)?;
-            let goes_on = last.as_ref().is_none_or(|last| last.row() <= keys.row(0));
-            if !(goes_on && keys.iter().is_sorted()) {
-                return Ok(Some((
-                    Kind::Order,
-                    "its rows are not in the order that its name says".to_owned(),
-                )));
+            let Some(sorter) = sorter.as_mut() else {
+                batch?;
+                continue;
+            };
+            for key in &sorter.keys(&batch?)? {
+                if last.as_ref().is_some_and(|last| key < last.row()) && !starts.contains(&row) {
+                    let what = format!("row {row} is not in the order that its name says");
+                    return Ok(Some((Kind::Order, what)));
+                }
+                last = Some(key.owned());
+                row += 1;
             }
-            last = Some(keys.row(batch.num_rows() - 1).owned());
         }
         Ok(None)
     }
