@@ -11,8 +11,10 @@ mod failure;
 mod open;
 mod output;
 mod progress;
+mod row_writer;
 mod settings;
 mod telemetry;
+mod whole_file;
 
 use std::process::ExitCode;
 

@@ -228,7 +228,7 @@ impl Reader {
     }
 
     /// The same tables, in a session whose queries are not dealt out among threads.
-    pub(crate) fn on_one_thread(&self) -> Self {
+    pub fn on_one_thread(&self) -> Self {
         let mut state = self.ctx.state();
         state.config_mut().options_mut().execution.target_partitions = 1;
         Self { ctx: SessionContext::new_with_state(state), pinned: self.pinned.clone() }

@@ -1,6 +1,10 @@
 //! `plimsoll sql`: read-only SQL over all tables.
 
-use std::{io::Read as _, path::PathBuf, process::ExitCode};
+use std::{
+    io::Read as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use plimsoll_profile::Reader;
 
@@ -31,12 +35,7 @@ impl Sql {
         let reader = Reader::pinned(&lake, &open::sessions(settings)?).await?;
         let text = match (&self.query, &self.file) {
             (Some(query), _) => query.clone(),
-            (None, Some(path)) if path.as_os_str() == "-" => {
-                let mut text = String::new();
-                std::io::stdin().read_to_string(&mut text)?;
-                text
-            }
-            (None, Some(path)) => std::fs::read_to_string(path).map_err(failure::file(path))?,
+            (None, Some(path)) => text_of(path)?,
             (None, None) => return sql_prompt::run(&reader, format, self.all).await,
         };
         let statements = statements(&text)?;
@@ -61,8 +60,18 @@ pub(super) async fn show(reader: &Reader, statement: &str, format: Format, all: 
     output::rows(&batches, format, all)
 }
 
+/// The text of a file of queries; `-` is stdin.
+pub(super) fn text_of(path: &Path) -> Result<String, Failure> {
+    if path.as_os_str() == "-" {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text)?;
+        return Ok(text);
+    }
+    std::fs::read_to_string(path).map_err(failure::file(path))
+}
+
 /// What the engine refuses in a query is the user's to mend.
-fn wrong(error: plimsoll_profile::ProfileError) -> Failure {
+pub(super) fn wrong(error: plimsoll_profile::ProfileError) -> Failure {
     match error {
         plimsoll_profile::ProfileError::Query { source, .. } => {
             let text = source.strip_backtrace();
@@ -73,7 +82,7 @@ fn wrong(error: plimsoll_profile::ProfileError) -> Failure {
 }
 
 /// The statements of a text, by the engine's own parser, so that a semicolon in a string parts nothing.
-fn statements(text: &str) -> Result<Vec<String>, Failure> {
+pub(super) fn statements(text: &str) -> Result<Vec<String>, Failure> {
     use datafusion::sql::parser::DFParser;
     let parsed = DFParser::parse_sql(text).map_err(|error| Failure::input(error.strip_backtrace()))?;
     Ok(parsed.iter().map(ToString::to_string).collect())
