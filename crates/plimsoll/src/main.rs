@@ -5,6 +5,7 @@
 
 mod cli;
 mod commands;
+mod damage;
 mod dispatch;
 mod embedded;
 mod failure;

@@ -29,6 +29,6 @@ pub use measure::measure;
 pub use plans::store_plan;
 pub use policy::Policy;
 pub use round::{Remake, RoundReport, run_round};
-pub use session::{Limits, Reader, SessionFactory};
+pub use session::{LeftOut, Limits, Reader, SessionFactory};
 pub use snapshot::{SnapshotRow, latest_snapshot};
 pub use sql_files::SqlFiles;

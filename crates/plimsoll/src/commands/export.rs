@@ -8,16 +8,16 @@ use std::{
     process::ExitCode,
 };
 
-use arrow::compute::BatchCoalescer;
-use datafusion::prelude::DataFrame;
+use arrow::{compute::BatchCoalescer, error::ArrowError};
+use datafusion::{error::DataFusionError, prelude::DataFrame};
 use futures::TryStreamExt as _;
 use jiff::Timestamp;
-use plimsoll_profile::{ProfileError, Reader};
 use serde_json::json;
 
 use super::{export_rows, sql};
 use crate::{
     cli::Format,
+    damage,
     failure::Failure,
     open, output,
     progress::Progress,
@@ -51,29 +51,47 @@ pub(crate) struct Export {
     /// Rows before this instant.
     #[arg(long, value_name = "TIME", requires = "table")]
     until: Option<Timestamp>,
+    /// Leaves out files that are damaged, and says so, instead of failing.
+    #[arg(long)]
+    skip_damaged: bool,
 }
 
 impl Export {
     pub(crate) async fn run(&self, settings: &Settings, format: Format) -> Result<ExitCode, Failure> {
         let encoding = encoding(format, &self.to)?;
-        let lake = open::lake(settings).await?;
-        let reader = Reader::pinned(&lake, &open::sessions(settings)?).await?;
+        let lake = open::existing_lake(settings).await?;
+        let sessions = open::sessions(settings)?;
+        let reader = damage::reader(&lake, &sessions, self.skip_damaged).await?;
         // One thread: with several, sums of doubles would differ in their last digits from run to run.
         let reader = reader.on_one_thread();
         let parts = match &self.table {
             Some(name) => {
                 let described = lake.schemas().get(name).ok_or_else(|| unknown(name, &lake))?;
-                export_rows::of_table(&reader, described, self.from, self.until).await?
+                let times = export_rows::within(described, self.from, self.until)?;
+                match export_rows::of_table(&reader, described, times).await {
+                    Ok(parts) => parts,
+                    Err(error) => {
+                        let behind = damage::behind(&lake, &sessions, &error).await;
+                        return Err(behind.unwrap_or_else(|| sql::wrong(error.into())));
+                    }
+                }
             }
             None => vec![export_rows::of_query(&reader, &self.statement()?).await?],
         };
         let progress = Progress::spinner();
         let written = tokio::select! {
-            written = write(parts, &self.to, encoding, &progress) => written?,
+            written = write(parts, &self.to, encoding, &progress) => written,
             _ = tokio::signal::ctrl_c() => return Err(Failure::internal("stopped: nothing was written")),
         };
         progress.finish();
-        self.tell(&written, format)?;
+        match written {
+            Ok(written) => self.tell(&written, format)?,
+            Err(Ended::ByOutput(failure)) => return Err(failure),
+            Err(Ended::ByRows(error)) => {
+                let behind = damage::behind(&lake, &sessions, &error).await;
+                return Err(behind.unwrap_or_else(|| sql::wrong(error.into())));
+            }
+        }
         Ok(ExitCode::SUCCESS)
     }
 
@@ -111,15 +129,41 @@ struct Written {
     bytes: u64,
 }
 
+/// What ended it early.
+enum Ended {
+    /// Rows that the engine could not give.
+    ByRows(DataFusionError),
+    /// A file that could not be written.
+    ByOutput(Failure),
+}
+
+impl From<DataFusionError> for Ended {
+    fn from(error: DataFusionError) -> Self {
+        Self::ByRows(error)
+    }
+}
+
+impl From<Failure> for Ended {
+    fn from(failure: Failure) -> Self {
+        Self::ByOutput(failure)
+    }
+}
+
+impl From<ArrowError> for Ended {
+    fn from(error: ArrowError) -> Self {
+        Self::ByRows(error.into())
+    }
+}
+
 /// Writes the rows of all parts, one part after the other.
 async fn write(
     parts: Vec<DataFrame>,
     to: &Path,
     encoding: Encoding,
     progress: &Progress,
-) -> Result<Written, Failure> {
+) -> Result<Written, Ended> {
     let Some(first) = parts.first() else {
-        return Err(Failure::internal("there is nothing that could be exported"));
+        return Err(Failure::internal("there is nothing that could be exported").into());
     };
     let schema = std::sync::Arc::clone(first.schema().inner());
     let mut even = BatchCoalescer::new(std::sync::Arc::clone(&schema), ROWS_AT_ONCE);
@@ -127,8 +171,8 @@ async fn write(
     let mut out = RowWriter::start(WholeFile::create(to)?, &schema, encoding).map_err(failed)?;
     let mut rows = 0;
     for part in parts {
-        let mut stream = part.execute_stream().await.map_err(wrong)?;
-        while let Some(batch) = stream.try_next().await.map_err(wrong)? {
+        let mut stream = part.execute_stream().await?;
+        while let Some(batch) = stream.try_next().await? {
             rows += batch.num_rows() as u64;
             even.push_batch(batch)?;
             while let Some(batch) = even.next_completed_batch() {
@@ -144,11 +188,6 @@ async fn write(
     let whole = out.finish().map_err(failed)?;
     let bytes = whole.finish().map_err(|error| failed(error.into()))?;
     Ok(Written { rows, bytes })
-}
-
-/// What the engine says of a statement is shown as `sql` shows it.
-fn wrong(error: datafusion::error::DataFusionError) -> Failure {
-    sql::wrong(ProfileError::from(error))
 }
 
 /// The format that was asked for, else the one that the file's ending names.

@@ -11,33 +11,52 @@ use datafusion::{
 };
 use jiff::Timestamp;
 use plimsoll_lake::{ColumnType, TableSchema};
-use plimsoll_profile::{ProfileError, Reader};
+use plimsoll_profile::Reader;
 
 use super::sql;
 use crate::failure::Failure;
 
-/// The rows of a table as it is stored, one part a partition, in the order of its sort columns and key.
+/// Filters that keep the rows of a half-open time, by the table's first column of times.
 ///
 /// # Errors
-/// A table without a column of times where a time is asked for, or one that cannot be read.
-pub(super) async fn of_table(
-    reader: &Reader,
+/// A time for a table that has no such column.
+pub(super) fn within(
     table: &TableSchema,
     from: Option<Timestamp>,
     until: Option<Timestamp>,
-) -> Result<Vec<DataFrame>, Failure> {
-    let mut rows = reader.plan(&format!("SELECT * FROM lake.{}", table.name)).await?;
-    if from.is_some() || until.is_some() {
-        rows = within(rows, table, from, until)?;
+) -> Result<Vec<Expr>, Failure> {
+    if from.is_none() && until.is_none() {
+        return Ok(Vec::new());
     }
-    let order = order_of(table);
+    let times = table.columns.iter().find(|column| column.data_type == ColumnType::Timestamp);
+    let times =
+        times.ok_or_else(|| Failure::input(format!("table {} has no column of times", table.name)))?;
+    let instant =
+        |at: Timestamp| lit(ScalarValue::TimestampMicrosecond(Some(at.as_microsecond()), Some("UTC".into())));
+    let from = from.map(|from| column(&times.name).gt_eq(instant(from)));
+    let until = until.map(|until| column(&times.name).lt(instant(until)));
+    Ok(from.into_iter().chain(until).collect())
+}
+
+/// The rows of a table as it is stored that pass the filters, one part a partition, in the order of its
+/// sort columns and key.
+///
+/// # Errors
+/// A table that cannot be read.
+pub(super) async fn of_table(
+    reader: &Reader,
+    table: &TableSchema,
+    filters: Vec<Expr>,
+) -> Result<Vec<DataFrame>, DataFusionError> {
+    let stored = reader.context().table(format!("lake.{}", table.name)).await?;
+    let rows = filters.into_iter().try_fold(stored, DataFrame::filter)?;
     let mut parts = Vec::new();
     for day in days(&rows, table).await? {
         let of_day = match day {
             None => rows.clone(),
-            Some(day) => rows.clone().filter(day).map_err(engine)?,
+            Some(day) => rows.clone().filter(day)?,
         };
-        parts.push(of_day.sort(order.clone()).map_err(engine)?);
+        parts.push(of_day.sort(order_of(table))?);
     }
     if parts.is_empty() {
         parts.push(rows);
@@ -51,46 +70,22 @@ pub(super) async fn of_table(
 /// A statement that is wrong or would change anything.
 pub(super) async fn of_query(reader: &Reader, statement: &str) -> Result<DataFrame, Failure> {
     let (state, plan) = reader.plan(statement).await.map_err(sql::wrong)?.into_parts();
-    Ok(DataFrame::new(state, without_ties(plan).map_err(engine)?))
+    let plan = without_ties(plan).map_err(|error| sql::wrong(error.into()))?;
+    Ok(DataFrame::new(state, plan))
 }
 
-/// Keeps the rows of a half-open time, by the table's first column of times.
-fn within(
-    rows: DataFrame,
-    table: &TableSchema,
-    from: Option<Timestamp>,
-    until: Option<Timestamp>,
-) -> Result<DataFrame, Failure> {
-    let times = table.columns.iter().find(|column| column.data_type == ColumnType::Timestamp);
-    let times =
-        times.ok_or_else(|| Failure::input(format!("table {} has no column of times", table.name)))?;
-    let instant =
-        |at: Timestamp| lit(ScalarValue::TimestampMicrosecond(Some(at.as_microsecond()), Some("UTC".into())));
-    let after = from.map(|from| column(&times.name).gt_eq(instant(from)));
-    let before = until.map(|until| column(&times.name).lt(instant(until)));
-    after.into_iter().chain(before).try_fold(rows, DataFrame::filter).map_err(engine)
-}
-
-/// A filter for each of the table's partitions, in order; one that keeps everything where it has none.
-async fn days(rows: &DataFrame, table: &TableSchema) -> Result<Vec<Option<Expr>>, Failure> {
+/// A filter for each of the table's partitions, in order; none that filters where it has none.
+async fn days(rows: &DataFrame, table: &TableSchema) -> Result<Vec<Option<Expr>>, DataFusionError> {
     let [day] = table.partition_by.as_slice() else {
         return Ok(vec![None]);
     };
-    let found = rows
-        .clone()
-        .select_columns(&[day.as_str()])
-        .and_then(DataFrame::distinct)
-        .and_then(|days| days.sort(vec![ascending(column(day))]))
-        .map_err(engine)?;
+    let found = rows.clone().select_columns(&[day.as_str()])?.distinct()?;
     let mut filters = Vec::new();
-    for batch in found.collect().await.map_err(engine)? {
+    for batch in found.sort(vec![ascending(column(day))])?.collect().await? {
         for row in 0..batch.num_rows() {
-            let value = ScalarValue::try_from_array(batch.column(0), row).map_err(engine)?;
-            filters.push(Some(if value.is_null() {
-                column(day).is_null()
-            } else {
-                column(day).eq(lit(value))
-            }));
+            let value = ScalarValue::try_from_array(batch.column(0), row)?;
+            let is_of = if value.is_null() { column(day).is_null() } else { column(day).eq(lit(value)) };
+            filters.push(Some(is_of));
         }
     }
     Ok(filters)
@@ -150,8 +145,4 @@ fn column(name: &str) -> Expr {
 
 fn ascending(by: Expr) -> SortExpr {
     by.sort(true, false)
-}
-
-fn engine(error: DataFusionError) -> Failure {
-    ProfileError::from(error).into()
 }

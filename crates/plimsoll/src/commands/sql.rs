@@ -6,11 +6,14 @@ use std::{
     process::ExitCode,
 };
 
+use arrow::array::RecordBatch;
+use datafusion::{error::DataFusionError, prelude::DataFrame};
 use plimsoll_profile::Reader;
 
 use super::sql_prompt;
 use crate::{
     cli::Format,
+    damage,
     failure::{self, Failure},
     open, output,
     settings::Settings,
@@ -27,12 +30,16 @@ pub(crate) struct Sql {
     /// Shows every row of a table.
     #[arg(long)]
     all: bool,
+    /// Leaves out files that are damaged, and says so, instead of failing.
+    #[arg(long)]
+    skip_damaged: bool,
 }
 
 impl Sql {
     pub(crate) async fn run(&self, settings: &Settings, format: Format) -> Result<ExitCode, Failure> {
         let lake = open::lake(settings).await?;
-        let reader = Reader::pinned(&lake, &open::sessions(settings)?).await?;
+        let sessions = open::sessions(settings)?;
+        let reader = damage::reader(&lake, &sessions, self.skip_damaged).await?;
         let text = match (&self.query, &self.file) {
             (Some(query), _) => query.clone(),
             (None, Some(path)) => text_of(path)?,
@@ -43,7 +50,14 @@ impl Sql {
             return Err(Failure::input("there is no query in it"));
         }
         for statement in statements {
-            show(&reader, &statement, format, self.all).await?;
+            let frame = reader.plan(&statement).await.map_err(wrong)?;
+            match rows(frame).await {
+                Ok(batches) => output::rows(&batches, format, self.all)?,
+                Err(error) => {
+                    let behind = damage::behind(&lake, &sessions, &error).await;
+                    return Err(behind.unwrap_or_else(|| wrong(error.into())));
+                }
+            }
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -52,12 +66,18 @@ impl Sql {
 /// Runs one statement and prints its rows.
 pub(super) async fn show(reader: &Reader, statement: &str, format: Format, all: bool) -> Result<(), Failure> {
     let frame = reader.plan(statement).await.map_err(wrong)?;
-    let schema = std::sync::Arc::clone(frame.schema().inner());
-    let mut batches = frame.collect().await.map_err(|error| wrong(error.into()))?;
-    if batches.is_empty() {
-        batches.push(arrow::array::RecordBatch::new_empty(schema));
-    }
+    let batches = rows(frame).await.map_err(|error| wrong(error.into()))?;
     output::rows(&batches, format, all)
+}
+
+/// The rows of a statement; an empty batch where there is none, so that the columns are known.
+async fn rows(frame: DataFrame) -> Result<Vec<RecordBatch>, DataFusionError> {
+    let schema = std::sync::Arc::clone(frame.schema().inner());
+    let mut batches = frame.collect().await?;
+    if batches.is_empty() {
+        batches.push(RecordBatch::new_empty(schema));
+    }
+    Ok(batches)
 }
 
 /// The text of a file of queries; `-` is stdin.
