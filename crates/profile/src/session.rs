@@ -289,6 +289,19 @@ impl Reader {
         self.register(name, Arc::new(table))
     }
 
+    /// Puts texts in memory into the session, one a row.
+    pub(crate) fn register_texts<'a>(
+        &self,
+        name: &str,
+        column: &str,
+        rows: impl IntoIterator<Item = &'a String>,
+    ) -> Result<(), ProfileError> {
+        let rows = StringArray::from_iter_values(rows);
+        let schema = Schema::new(vec![Field::new(column, DataType::Utf8, false)]);
+        let batch = RecordBatch::try_new(Arc::new(schema), vec![Arc::new(rows)]);
+        self.register_rows(name, batch.map_err(DataFusionError::from)?)
+    }
+
     async fn view(&self, file: &str, sql: &str) -> Result<(), ProfileError> {
         let name = file.trim_end_matches(".sql");
         let view = self.plan(sql).await.map_err(|error| in_file(&format!("views/{file}"), error))?;
