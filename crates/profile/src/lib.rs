@@ -37,7 +37,7 @@ pub use pins::{Pins, pins};
 pub use plans::store_plan;
 pub use policy::Policy;
 pub use round::{Remake, RoundReport, run_round};
-pub use session::{Limits, Reader, SessionFactory};
+pub use session::{LeftOut, Limits, Reader, SessionFactory};
 pub use snapshot::{SnapshotRow, latest_snapshot};
 pub use sql_files::SqlFiles;
 pub use upkeep::{TableUpkeep, Upkeep, UpkeepReport, upkeep};
