@@ -20,7 +20,7 @@ def test_settings_are_taken(plimsoll):
     """Protects the first start: the sample settings, and those of the ConfigMap, have no unknown key."""
     sample = (DEPLOY / "plimsoll.toml").read_text()
     # What the sample shows commented out must work as well.
-    whole = re.sub(r"^# (?=\[\[|\w+ *= )", "", sample, flags=re.MULTILINE)
+    whole = re.sub(r"^# (?=\[|\w+ *= )", "", sample, flags=re.MULTILINE)
     assert "\n[[deployment]]" in whole
     (config_map,) = (each for each in documents("kubernetes.yaml") if each["kind"] == "ConfigMap")
     for text in (sample, whole, config_map["data"]["plimsoll.toml"]):

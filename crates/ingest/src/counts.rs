@@ -12,6 +12,7 @@
 //! | `plimsoll.ingest.journal.size` | gauge | | bytes in the journal |
 //! | `plimsoll.ingest.journal.damaged` | counter | | stretches of the journal that were lost |
 //! | `plimsoll.ingest.backlog.size` | gauge | | bytes of decoded spans that wait |
+//! | `plimsoll.ingest.dead_letters` | counter | | messages and records that were kept as dead letters |
 //! | `plimsoll.ingest.ready` | gauge | | 1 while requests are taken |
 //!
 //! Invariant: `received = stored + quarantined + rejected + in_flight` in every [`Counts`] and in every
@@ -61,6 +62,8 @@ pub struct Counts {
     pub failed_flushes: u64,
     /// Stretches of the journal that could not be read back.
     pub damaged: u64,
+    /// Messages and records that were kept as dead letters, since they gave no rows or not all.
+    pub dead_letters: u64,
 }
 
 impl Counts {
@@ -120,7 +123,7 @@ const SPANS: Metric = Metric {
     },
 };
 
-const COUNTERS: [Metric; 5] = [
+const COUNTERS: [Metric; 6] = [
     Metric {
         name: "plimsoll.ingest.requests",
         unit: "{request}",
@@ -173,6 +176,13 @@ const COUNTERS: [Metric; 5] = [
         about: "stretches of the journal that were lost",
         attribute: "",
         read: |core| vec![("", core.ledger.counts().damaged)],
+    },
+    Metric {
+        name: "plimsoll.ingest.dead_letters",
+        unit: "{letter}",
+        about: "messages and records that were kept as dead letters",
+        attribute: "",
+        read: |core| vec![("", core.ledger.counts().dead_letters)],
     },
 ];
 

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::journal::JournalError;
+use crate::kafka::KafkaSourceError;
 
 /// Ingest could not start.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +15,12 @@ pub enum IngestError {
     /// The lake can't be used.
     #[error(transparent)]
     Lake(#[from] plimsoll_lake::Error),
+    /// Kafka can't be read as it is set up.
+    #[error(transparent)]
+    Kafka(#[from] KafkaSourceError),
+    /// Dead letters have no place.
+    #[error("dead letters: {0}")]
+    DeadLetters(String),
     /// An address that other machines can reach, where that was not allowed.
     #[error(
         "{0} can be reached from other machines and asks nobody who they are: listen on 127.0.0.1, or say otlp.allow_remote = true (--allow-remote) where the network itself keeps others out"

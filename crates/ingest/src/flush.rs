@@ -1,29 +1,29 @@
 //! The flusher: from durable spans to commits in the lake, and from there to a shorter journal.
 //!
-//! Spans come in the order of the journal, first those that a former process left there and then the
-//! live ones. They are written to files as they fill memory and committed every few seconds, under
-//! the journal's last seq among them. A failed flush keeps its rows and is tried again, longer and
-//! longer apart; the memory that this takes is what makes the receivers refuse.
+//! Spans come in two lanes, each in its own order: acknowledged requests in the order of the journal (first
+//! those that a former process left there), and messages of Kafka by partition. Rows are written to files
+//! as they fill memory, each lane's to its own, and committed every few seconds: one commit a table for
+//! both lanes, however many sources there are. A failed flush keeps its rows and is tried again, longer and
+//! longer apart; the memory that this takes is what makes the receivers refuse and Kafka wait.
 //!
 //! Invariant: a record is released from the journal only after the commit that holds its spans, and a
-//! commit's number covers every record up to it.
+//! commit's numbers cover every record and message up to them.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use arrow::array::RecordBatch;
-use plimsoll_otlp::Receipt;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-use crate::accept::{Core, Pending, decoded_bytes};
-use crate::budget::{Budget, Reservation};
+use crate::accept::{Core, Pending};
 use crate::config::FlushOptions;
 use crate::error::FlushError;
-use crate::inflate::inflate;
-use crate::journal::{Damage, Record, Replay, Replayed};
-use crate::tables::{Committed, Files, Held, Tables};
+use crate::journal_lane::JournalLane;
+use crate::kafka::{Arrival, Lane};
+use crate::read_back;
+use crate::rows::Rows;
+use crate::tables::{Committed, Held, Share, Tables};
 
 /// Told after each commit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,28 +41,14 @@ pub(crate) type Command = oneshot::Sender<Result<(), FlushError>>;
 pub(crate) struct Flusher {
     core: Arc<Core>,
     tables: Tables,
-    held: Held,
     options: FlushOptions,
     durable: mpsc::UnboundedReceiver<Pending>,
     commands: mpsc::Receiver<Command>,
     flushed: watch::Sender<Flushed>,
-    batch: Batch,
+    journal: JournalLane,
+    kafka: Lane,
     /// When to try again, and how long to wait if that fails too.
     retry: Option<(Instant, Duration)>,
-}
-
-/// What the next commit holds.
-#[derive(Default)]
-struct Batch {
-    spans: Vec<RecordBatch>,
-    quarantined: Vec<RecordBatch>,
-    memory: Vec<Reservation>,
-    bytes: usize,
-    files: Files,
-    stored: u64,
-    quarantined_rows: u64,
-    last_seq: u64,
-    since: Option<Instant>,
 }
 
 /// Why the flusher can't go on.
@@ -99,16 +85,19 @@ impl Drop for Ending {
 }
 
 impl Flusher {
+    #[expect(clippy::too_many_arguments, reason = "the whole's parts are handed over once, at the start")]
     pub(crate) fn new(
         core: Arc<Core>,
         tables: Tables,
         held: Held,
         options: FlushOptions,
         durable: mpsc::UnboundedReceiver<Pending>,
+        kafka: Lane,
         commands: mpsc::Receiver<Command>,
         flushed: watch::Sender<Flushed>,
     ) -> Self {
-        Self { core, tables, held, options, durable, commands, flushed, batch: Batch::default(), retry: None }
+        let journal = JournalLane::new(core.source.clone(), held);
+        Self { core, tables, options, durable, commands, flushed, journal, kafka, retry: None }
     }
 
     /// Works until nobody can ask for anything any more, or until it can't.
@@ -120,23 +109,22 @@ impl Flusher {
     }
 
     async fn work(&mut self) -> Result<(), Fatal> {
-        self.replay().await?;
+        self.read_back().await?;
         loop {
             let due = self.due();
+            let kafka_has_room = self.kafka_has_room();
             tokio::select! {
                 pending = self.durable.recv() => match pending {
                     Some(pending) => self.add(pending).await?,
                     None => return Ok(()),
                 },
+                arrival = self.kafka.arrival(), if kafka_has_room => self.arrive(arrival).await?,
                 () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
                     let _told_later = self.commit().await?;
                 }
                 command = self.commands.recv() => match command {
                     Some(command) => {
-                        while let Ok(pending) = self.durable.try_recv() {
-                            self.add(pending).await?;
-                        }
-                        let done = self.commit().await?;
+                        let done = self.flush().await?;
                         let _gone = command.send(done);
                     }
                     None => return Ok(()),
@@ -145,25 +133,65 @@ impl Flusher {
         }
     }
 
+    /// Commits all that has come.
+    async fn flush(&mut self) -> Result<Result<(), FlushError>, Fatal> {
+        while let Ok(pending) = self.durable.try_recv() {
+            self.add(pending).await?;
+        }
+        while self.kafka_has_room()
+            && let Some(arrival) = self.kafka.arrived()
+        {
+            self.arrive(arrival).await?;
+        }
+        self.commit().await
+    }
+
     /// When the next commit is to be tried; `None` while there is nothing to commit.
     fn due(&self) -> Option<Instant> {
-        let planned = self.batch.since? + self.options.every;
-        Some(self.retry.map_or(planned, |(at, _)| at))
+        let since = [self.journal.since(), self.kafka.since()].into_iter().flatten().min()?;
+        Some(self.retry.map_or(since + self.options.every, |(at, _)| at))
+    }
+
+    /// Whether messages are taken: while the lake fails, no more than a file holds.
+    fn kafka_has_room(&self) -> bool {
+        self.retry.is_none() || self.kafka.taken() < self.options.file_bytes
     }
 
     async fn add(&mut self, pending: Pending) -> Result<(), Fatal> {
-        self.batch.add(pending);
-        let waiting = self.retry.is_some_and(|(at, _)| at > Instant::now());
-        if self.batch.bytes >= self.options.file_bytes && !waiting {
-            let written = self.batch.write(&self.tables).await;
-            let _told_later = self.tried(written.map_err(Failed::Lake))?;
+        self.journal.add(pending);
+        self.write_full().await
+    }
+
+    async fn arrive(&mut self, arrival: Arrival) -> Result<(), Fatal> {
+        match arrival {
+            Arrival::Placed { epoch, sources } => self.kafka.place(epoch, sources),
+            Arrival::Portion(portion) => {
+                self.kafka.take(*portion, &self.core.ledger);
+                self.write_full().await?;
+            }
+            Arrival::Barrier(reached) => {
+                let _tried_later = self.commit().await?;
+                let _gone = reached.send(());
+            }
         }
         Ok(())
     }
 
+    /// Writes the lane that holds a file's worth.
+    async fn write_full(&mut self) -> Result<(), Fatal> {
+        if self.retry.is_some_and(|(at, _)| at > Instant::now()) {
+            return Ok(());
+        }
+        let full = |rows: &&mut Rows| rows.bytes >= self.options.file_bytes;
+        let lanes = [&mut self.journal.rows, &mut self.kafka.rows];
+        let Some(rows) = lanes.into_iter().find(full) else { return Ok(()) };
+        let written = rows.write(&self.tables).await;
+        self.tried(written.map_err(Failed::Lake)).map(|_told_later| ())
+    }
+
     /// One attempt to make everything visible that was added.
     async fn commit(&mut self) -> Result<Result<(), FlushError>, Fatal> {
-        if self.batch.since.is_none() {
+        if self.journal.since().is_none() && self.kafka.since().is_none() {
             return Ok(Ok(()));
         }
         let made = self.make().await;
@@ -178,39 +206,40 @@ impl Flusher {
     }
 
     async fn make(&mut self) -> Result<(), Failed> {
-        self.batch.write(&self.tables).await?;
-        let (source, ledger, last_seq) = (&self.core.source, &self.core.ledger, self.batch.last_seq);
-        if !self.batch.files.quarantine.is_empty() {
-            let files = &self.batch.files.quarantine;
-            let committed =
-                self.tables.commit_quarantine(files, source, self.held.quarantine, last_seq).await?;
-            self.mine(committed)?;
-            self.held.quarantine = last_seq;
-            self.batch.files.quarantine.clear();
-            let rows = std::mem::take(&mut self.batch.quarantined_rows);
-            ledger.change(|counts| {
-                counts.quarantined += rows;
-                counts.in_flight -= rows;
-            });
+        self.journal.rows.write(&self.tables).await?;
+        self.kafka.rows.write(&self.tables).await?;
+        let ledger = &self.core.ledger;
+
+        let offered = Offer::of(self.journal.quarantine_share(), self.kafka.quarantine_share());
+        let (journal, kafka) = offered.taken(self.tables.commit_quarantine(&offered.shares).await?);
+        match kafka {
+            Some(Committed::Ours) => self.kafka.quarantine_committed(ledger),
+            Some(Committed::Theirs) => self.kafka.rewind(ledger),
+            None => {}
         }
-        let files = &self.batch.files.spans;
-        let committed = self.tables.commit_spans(files, source, self.held.spans, last_seq).await?;
-        self.mine(committed)?;
-        self.held.spans = last_seq;
-        let rows = self.batch.stored;
-        ledger.change(|counts| {
-            counts.stored += rows;
-            counts.in_flight -= rows;
-        });
-        self.batch = Batch::default();
-        self.core.journal.release(last_seq);
+        if self.mine(journal)? {
+            self.journal.quarantine_committed(ledger);
+        }
+
+        let offered = Offer::of(self.journal.spans_share(), self.kafka.spans_share());
+        let (journal, kafka) = offered.taken(self.tables.commit_spans(&offered.shares).await?);
+        match kafka {
+            Some(Committed::Ours) => self.kafka.spans_committed(ledger),
+            Some(Committed::Theirs) => self.kafka.rewind(ledger),
+            None => {}
+        }
+        if self.mine(journal)? {
+            self.core.journal.release(self.journal.spans_committed(ledger));
+        }
         Ok(())
     }
 
-    fn mine(&self, committed: Committed) -> Result<(), Failed> {
+    /// Whether the journal's share is in the table. Nobody but this process may write under its name.
+    fn mine(&self, committed: Option<Committed>) -> Result<bool, Failed> {
         match committed {
-            Committed::Ours => Ok(()),
-            Committed::Theirs => Err(Failed::Fatal(Fatal::Theirs(self.core.journal.node().to_owned()))),
+            None => Ok(false),
+            Some(Committed::Ours) => Ok(true),
+            Some(Committed::Theirs) => Err(Failed::Fatal(Fatal::Theirs(self.core.journal.node().to_owned()))),
         }
     }
 
@@ -233,13 +262,13 @@ impl Flusher {
     }
 
     /// Stores what a former process left in the journal.
-    async fn replay(&mut self) -> Result<(), Fatal> {
-        let mut replay = self.core.journal.replay(self.held.spans);
+    async fn read_back(&mut self) -> Result<(), Fatal> {
+        let mut replay = self.core.journal.replay(self.journal.held().spans);
         let mut records = 0_u64;
         loop {
-            let (core, held) = (Arc::clone(&self.core), self.held);
+            let (core, held) = (Arc::clone(&self.core), self.journal.held());
             let read = tokio::task::spawn_blocking(move || {
-                let item = next(&core, held, &mut replay);
+                let item = read_back::next(&core, held, &mut replay);
                 (replay, item)
             });
             let Ok((rest, item)) = read.await else { return Ok(()) };
@@ -250,7 +279,7 @@ impl Flusher {
             }
             records += 1;
             // What does not fit in memory waits on the disk.
-            while self.batch.bytes >= self.options.file_bytes
+            while self.journal.rows.bytes >= self.options.file_bytes
                 || self.due().is_some_and(|due| due <= Instant::now())
             {
                 if self.commit().await?.is_err()
@@ -267,91 +296,21 @@ impl Flusher {
     }
 }
 
-impl Batch {
-    fn add(&mut self, pending: Pending) {
-        let Pending { seq, spans, quarantined, held } = pending;
-        self.last_seq = seq;
-        self.since.get_or_insert_with(Instant::now);
-        self.bytes += spans.get_array_memory_size() + quarantined.get_array_memory_size();
-        self.memory.push(held);
-        self.stored += spans.num_rows() as u64;
-        self.quarantined_rows += quarantined.num_rows() as u64;
-        if spans.num_rows() > 0 {
-            self.spans.push(spans);
-        }
-        if quarantined.num_rows() > 0 {
-            self.quarantined.push(quarantined);
-        }
-    }
-
-    /// Turns the rows in memory into files.
-    async fn write(&mut self, tables: &Tables) -> Result<(), plimsoll_lake::Error> {
-        if !self.spans.is_empty() {
-            self.files.spans.extend(tables.write_spans(&self.spans).await?);
-            self.spans.clear();
-        }
-        if !self.quarantined.is_empty() {
-            self.files.quarantine.extend(tables.write_quarantine(&self.quarantined).await?);
-            self.quarantined.clear();
-        }
-        self.memory.clear();
-        self.bytes = 0;
-        Ok(())
-    }
+/// The shares of both lanes in one commit.
+struct Offer {
+    journal: bool,
+    shares: Vec<Share>,
 }
 
-/// The next record of a replay that still gives spans; `None` at the end.
-fn next(core: &Core, held: Held, replay: &mut Replay) -> Result<Option<Pending>, Fatal> {
-    loop {
-        let Some(item) = replay.next().transpose()? else { return Ok(None) };
-        match item {
-            Replayed::Damaged(damage) => report(core, &damage),
-            Replayed::Record(record) => match again(core, held, &record) {
-                Ok(pending) => return Ok(Some(pending)),
-                Err(reason) => {
-                    tracing::error!(
-                        seq = record.seq,
-                        reason,
-                        "a record of the journal cannot be decoded any more"
-                    );
-                    core.ledger.change(|counts| counts.damaged += 1);
-                    if let Some(segment) = replay.segment() {
-                        core.journal.set_aside(segment);
-                    }
-                }
-            },
-        }
+impl Offer {
+    fn of(journal: Option<Share>, kafka: Option<Share>) -> Self {
+        Self { journal: journal.is_some(), shares: journal.into_iter().chain(kafka).collect() }
     }
-}
 
-/// Decodes a record as it was decoded before it was acknowledged.
-fn again(core: &Core, held: Held, record: &Record) -> Result<Pending, String> {
-    let entry = &record.entry;
-    // It was within the limits when it was acknowledged; those of today must not lose it.
-    let unlimited = usize::MAX - 1;
-    let mut memory = Arc::new(Budget::new(usize::MAX)).take(0);
-    let body =
-        inflate(entry.coding, &entry.body, unlimited, &mut memory).map_err(|error| error.to_string())?;
-    let receipt = Receipt { received_unix_micros: entry.received_unix_micros, source: &core.source };
-    let mut decoded = entry
-        .signal
-        .decode(&core.decoder, &body, entry.encoding, &receipt)
-        .map_err(|error| error.to_string())?;
-    if record.seq <= held.quarantine {
-        decoded.quarantined = decoded.quarantined.slice(0, 0);
+    /// What came of the journal's share and of Kafka's, where they were offered.
+    fn taken(&self, committed: Vec<Committed>) -> (Option<Committed>, Option<Committed>) {
+        let mut committed = committed.into_iter();
+        let journal = if self.journal { committed.next() } else { None };
+        (journal, committed.next())
     }
-    let rows = (decoded.spans.num_rows() + decoded.quarantined.num_rows()) as u64;
-    core.ledger.change(|counts| {
-        counts.received += rows;
-        counts.in_flight += rows;
-    });
-    let held = core.backlog.take(decoded_bytes(&decoded));
-    Ok(Pending { seq: record.seq, spans: decoded.spans, quarantined: decoded.quarantined, held })
-}
-
-fn report(core: &Core, damage: &Damage) {
-    let Damage { segment, from, to, seq } = damage;
-    tracing::error!(segment = %segment.display(), from, to, seq, "part of the journal is damaged and its spans are lost");
-    core.ledger.change(|counts| counts.damaged += 1);
-    core.journal.set_aside(segment);
 }

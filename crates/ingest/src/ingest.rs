@@ -18,11 +18,16 @@ use crate::accept::Core;
 use crate::budget::Budget;
 use crate::config::IngestConfig;
 use crate::counts::{self, Counts, Ledger};
+use crate::dead_letter::DeadLetters;
 use crate::error::{FlushError, IngestError};
 use crate::flush::{Command, Flushed, Flusher};
 use crate::journal::Journal;
+use crate::kafka::{Kafka, KafkaStatus, Lane, Parts};
 use crate::receive;
 use crate::tables::Tables;
+
+/// From one look for old dead letters to the next.
+const EXPIRE_EVERY: Duration = Duration::from_secs(3600);
 
 /// OTLP in, spans in the lake.
 ///
@@ -38,6 +43,8 @@ pub struct Ingest {
     stop: watch::Sender<bool>,
     receivers: Vec<JoinHandle<()>>,
     flusher: JoinHandle<()>,
+    kafka: Option<Kafka>,
+    expiring: JoinHandle<()>,
 }
 
 /// How ingest ended.
@@ -50,15 +57,15 @@ pub struct Shutdown {
 }
 
 impl Ingest {
-    /// Takes the journal, listens, and starts to store what the journal held. The global meter
-    /// provider must be set before, if metrics are to leave.
+    /// Takes the journal, listens, starts to store what the journal held, and to read Kafka. The global
+    /// meter provider must be set before, if metrics are to leave.
     ///
     /// # Errors
-    /// The journal or the lake can't be used, or an address can't be listened on.
+    /// The journal or the lake can't be used, an address can't be listened on, or Kafka is set up wrongly.
     pub async fn start(config: IngestConfig, lake: Lake, decoder: Arc<Decoder>) -> Result<Self, IngestError> {
         let http = listen(config.http, config.allow_remote).await?;
         let grpc = listen(config.grpc, config.allow_remote).await?;
-        let opened = Journal::open(config.journal)?;
+        let opened = Journal::open(config.journal.clone())?;
         if opened.torn_bytes() > 0 {
             tracing::info!(
                 bytes = opened.torn_bytes(),
@@ -70,6 +77,10 @@ impl Ingest {
         let held = tables.held(&source).await?;
         let journal = opened.start(held.spans.max(held.quarantine))?;
         journal.release(held.spans);
+
+        let fallback = config.journal.directory.join("dead");
+        let dead_letters = DeadLetters::new(config.dead_letters, fallback)
+            .map_err(|error| IngestError::DeadLetters(error.to_string()))?;
 
         // The largest message must fit, compressed and not, or it would be refused for ever.
         let room = config.limits.in_flight_bytes.max(2 * config.limits.max_message_bytes);
@@ -92,11 +103,37 @@ impl Ingest {
 
         let (commands, to_do) = mpsc::channel(16);
         let (told, flushed) = watch::channel(Flushed::default());
-        let flusher = Flusher::new(Arc::clone(&core), tables, held, config.flush, to_flush, to_do, told);
+        let (kafka, lane) = match config.kafka {
+            None => (None, Lane::idle()),
+            Some(source) => {
+                let parts = Parts {
+                    tables: tables.clone(),
+                    decoder: Arc::clone(&core.decoder),
+                    dead_letters: dead_letters.clone(),
+                    max_message_bytes: core.limits.max_message_bytes,
+                    node: core.journal.node().to_owned(),
+                };
+                let (kafka, lane) = Kafka::start(source, parts)?;
+                (Some(kafka), lane)
+            }
+        };
+        let flusher =
+            Flusher::new(Arc::clone(&core), tables, held, config.flush, to_flush, lane, to_do, told);
         let flusher = tokio::spawn(flusher.run());
+        let expiring = tokio::spawn(expire(dead_letters));
         let (stop, stopped) = watch::channel(false);
-        let mut ingest =
-            Self { core, grpc: None, http: None, commands, flushed, stop, receivers: Vec::new(), flusher };
+        let mut ingest = Self {
+            core,
+            grpc: None,
+            http: None,
+            commands,
+            flushed,
+            stop,
+            receivers: Vec::new(),
+            flusher,
+            kafka,
+            expiring,
+        };
         if let Some((listener, address)) = http {
             ingest.http = Some(address);
             let served = receive::serve_http(Arc::clone(&ingest.core), listener, wait(stopped.clone()));
@@ -128,10 +165,11 @@ impl Ingest {
         self.not_ready().is_none()
     }
 
-    /// Why no request would be taken now; `None` where it would.
+    /// Why no request would be taken now, or why Kafka is not read; `None` where all is well.
     #[must_use]
     pub fn not_ready(&self) -> Option<String> {
-        self.core.admit().err().map(|refusal| refusal.to_string())
+        let refused = self.core.admit().err().map(|refusal| refusal.to_string());
+        refused.or_else(|| self.kafka.as_ref()?.problem())
     }
 
     /// Whether it can still do its work without a restart.
@@ -140,13 +178,20 @@ impl Ingest {
         self.core.journal.stopped().is_none()
             && self.core.flushing.load(Ordering::Relaxed)
             && (self.core.closing.load(Ordering::Relaxed)
-                || self.receivers.iter().all(|task| !task.is_finished()))
+                || self.receivers.iter().all(|task| !task.is_finished())
+                    && self.kafka.as_ref().is_none_or(Kafka::alive))
     }
 
     /// The numbers of this instant.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.core.ledger.counts()
+    }
+
+    /// How reading from Kafka goes; `None` where none is read.
+    #[must_use]
+    pub fn kafka(&self) -> Option<KafkaStatus> {
+        self.kafka.as_ref().map(Kafka::status)
     }
 
     /// Bytes in the journal.
@@ -161,7 +206,8 @@ impl Ingest {
         self.flushed.clone()
     }
 
-    /// Brings everything that was acknowledged before this call into the lake.
+    /// Brings everything that was acknowledged before this call into the lake, and with it the messages of
+    /// Kafka that were read and decoded.
     ///
     /// # Errors
     /// The lake took it not; it stays in the journal and is tried again.
@@ -172,8 +218,8 @@ impl Ingest {
         answered.await.map_err(|_| ended())?
     }
 
-    /// Refuses new requests, answers those that were taken, flushes, and lets the journal go, all
-    /// within `deadline`.
+    /// Refuses new requests, answers those that were taken, reads no more of Kafka, flushes, and lets the
+    /// partitions and the journal go, all within `deadline`.
     pub async fn shutdown(mut self, deadline: Duration) -> Shutdown {
         let end = Instant::now() + deadline;
         self.core.closing.store(true, Ordering::Relaxed);
@@ -185,6 +231,13 @@ impl Ingest {
                 receiver.abort();
             }
         }
+        if let Some(kafka) = &mut self.kafka
+            && tokio::time::timeout_at(answered, kafka.finish()).await.is_err()
+        {
+            tracing::info!(
+                "messages that were read and not decoded in time are read again by the next reader"
+            );
+        }
         let before = self.counts();
         match tokio::time::timeout_at(end, self.flush()).await {
             Ok(Ok(())) => {}
@@ -192,6 +245,10 @@ impl Ingest {
             Err(_) => tracing::warn!("the last flush did not end in time"),
         }
         self.flusher.abort();
+        if let Some(kafka) = self.kafka.take() {
+            // Its offsets are with the lake: it may end later than this.
+            kafka.end(end.saturating_duration_since(Instant::now())).await;
+        }
         let after = self.counts();
         self.core.journal.close();
         let settled = |counts: Counts| counts.stored + counts.quarantined;
@@ -204,10 +261,22 @@ impl Drop for Ingest {
         self.core.closing.store(true, Ordering::Relaxed);
         self.stop.send_replace(true);
         self.flusher.abort();
+        self.expiring.abort();
         for receiver in &self.receivers {
             receiver.abort();
         }
         self.core.journal.abandon();
+    }
+}
+
+/// Deletes old dead letters, now and then.
+async fn expire(dead_letters: DeadLetters) {
+    let mut every = tokio::time::interval(EXPIRE_EVERY);
+    loop {
+        every.tick().await;
+        if let Err(error) = dead_letters.expire().await {
+            tracing::warn!(%error, "old dead letters are not deleted");
+        }
     }
 }
 

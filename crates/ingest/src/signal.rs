@@ -57,6 +57,19 @@ impl Signal {
 }
 
 impl Kept {
+    /// The name that headers and dead letters use.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Traces => "traces",
+            Self::Logs => "logs",
+        }
+    }
+
+    /// By that name.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        [Self::Traces, Self::Logs].into_iter().find(|signal| signal.name() == name)
+    }
+
     /// Decodes a body of the signal.
     ///
     /// # Errors
@@ -90,6 +103,40 @@ impl Kept {
             Self::Logs => decoder.explain_logs(body, encoding, receipt),
         }
     }
+}
+
+/// Reads a body as the signal that it carries. Protobuf doesn't say which: what is no trace request, or one
+/// without a single good span, may be a logs request.
+pub(crate) fn by_signal<T>(
+    told: Option<Kept>,
+    read: impl Fn(Kept) -> Result<T, DecodeError>,
+    decoded: impl Fn(&T) -> &Decoded,
+) -> Result<T, DecodeError> {
+    if let Some(signal) = told {
+        return read(signal);
+    }
+    let traces = read(Kept::Traces);
+    let no_spans = traces
+        .as_ref()
+        .map(&decoded)
+        .is_ok_and(|traces| traces.rejected > 0 && traces.rejected == traces.received);
+    if !no_spans && !matches!(traces, Err(DecodeError::Invalid(_))) {
+        return traces;
+    }
+    read(Kept::Logs).or(traces)
+}
+
+/// What an OTLP request in JSON carries, of what is kept: by the key that comes first, since both may
+/// stand among its values.
+pub(crate) fn speaks_of(json: &[u8]) -> Option<Kept> {
+    let keys = [(&b"\"resourceSpans\""[..], Kept::Traces), (b"\"resourceLogs\"", Kept::Logs)];
+    let found = keys.into_iter().filter_map(|(key, signal)| Some((position(json, key)?, signal)));
+    found.min_by_key(|(at, _)| *at).map(|(_, signal)| signal)
+}
+
+/// Where a word first stands.
+pub(crate) fn position(line: &[u8], word: &[u8]) -> Option<usize> {
+    line.windows(word.len()).position(|window| window == word)
 }
 
 /// Metric points in a body.

@@ -21,11 +21,11 @@ use deltalake_core::DeltaTable;
 use deltalake_core::kernel::Action;
 use deltalake_core::kernel::transaction::TransactionError;
 use deltalake_core::logstore::{CommitOrBytes, LogStoreRef};
-use deltalake_core::operations::vacuum::VacuumMode;
-use object_store::ObjectStore;
+use futures::TryStreamExt;
+use object_store::{ObjectStore, ObjectStoreExt};
 use uuid::Uuid;
 
-use crate::log::{Change, TableLog, Vacuumed};
+use crate::log::{Change, Listing, LogFile, TableLog};
 use crate::{Commit, Error, Result, Snapshot, TableSchema};
 
 /// Past versions kept in memory: those that readers are pinned to.
@@ -33,6 +33,12 @@ const PINNED: usize = 4;
 
 /// Attempts to add new columns while other writers are first.
 const ATTEMPTS: u32 = 10;
+
+/// Writer version of the protocol that this module writes.
+const WRITER: i32 = 2;
+
+/// Attempts to write an entry whose fate the store does not tell, and the wait before the second.
+const UNCERTAIN: (u32, Duration) = (4, Duration::from_millis(100));
 
 /// Log of one Delta table.
 pub(crate) struct DeltaLog {
@@ -70,13 +76,43 @@ impl DeltaLog {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Writes the entry of a version; says whether it is there and not another one.
     async fn write_entry(&self, version: i64, entry: bytes::Bytes) -> Result<bool> {
         let at = actions::version_number(version);
         let entry = CommitOrBytes::LogBytes(entry);
         match self.logs.write_commit_entry(at, entry, Uuid::new_v4()).await {
             Ok(()) => Ok(true),
             Err(TransactionError::VersionAlreadyExists(_)) => Ok(false),
+            Err(TransactionError::ObjectStore { source }) => {
+                let doing = format!("writing version {version} of table {}", self.schema.name);
+                Err(Error::store(doing)(source))
+            }
             Err(other) => Err(Error::log(&self.schema.name, other)),
+        }
+    }
+
+    /// Writes a commit's entry, and finds out what became of it where the store does not tell.
+    ///
+    /// A conditional put is not repeated by the store's client once it may have arrived, and one that it
+    /// does repeat finds the name taken by itself. So whose entry is there is asked of the entry, and
+    /// the same bytes under the same name are offered again: they can count once only.
+    async fn settle(&self, version: i64, id: Uuid, entry: &bytes::Bytes) -> Result<bool> {
+        let (attempts, mut wait) = UNCERTAIN;
+        let mut attempt = 1;
+        loop {
+            let failed = match self.write_entry(version, entry.clone()).await {
+                Ok(true) => return Ok(true),
+                Ok(false) => None,
+                Err(error) => Some(error),
+            };
+            match (replay::entry(&self.schema, &self.logs, version).await, failed) {
+                (Ok(Some(found)), _) => return Ok(actions::is_of(&found, id)),
+                (_, None) => return Ok(false),
+                (_, Some(error)) if attempt >= attempts || error.is_denied() => return Err(error),
+                _ => {}
+            }
+            tokio::time::sleep(wait).await;
+            (attempt, wait) = (attempt + 1, wait * 3);
         }
     }
 
@@ -148,7 +184,14 @@ impl TableLog for DeltaLog {
 
     async fn commit(&self, base: &Snapshot, commit: &Commit) -> Result<i64> {
         let version = base.version() + 1;
-        if !self.write_entry(version, actions::entry(&self.schema, base, commit)?).await? {
+        let writer = base.definition().writer;
+        if writer > WRITER {
+            let reason = format!(
+                "it asks for Delta writer version {writer}, of which Plimsoll knows {WRITER}; a newer version or another engine has changed it, so write with that"
+            );
+            return Err(Error::Unsupported { table: self.schema.name.clone(), reason });
+        }
+        if !self.settle(version, commit.id, &actions::entry(&self.schema, base, commit)?).await? {
             let reason = format!("version {version} exists");
             return Err(Error::Conflict { table: self.schema.name.clone(), reason });
         }
@@ -181,19 +224,35 @@ impl TableLog for DeltaLog {
         deltalake_core::checkpoints::create_checkpoint(&table, None).await.map_err(self.wrong())
     }
 
-    async fn vacuum(&self, retention: Duration) -> Result<Vacuumed> {
-        let retention = chrono::TimeDelta::from_std(retention).unwrap_or(chrono::TimeDelta::MAX);
-        let mut table = DeltaTable::new(Arc::clone(&self.logs));
-        table.load().await.map_err(self.wrong())?;
-        let (table, removed) = table
-            .vacuum()
-            .with_mode(VacuumMode::Full)
-            .with_retention_period(retention)
-            .with_enforce_retention_duration(false)
+    async fn listing(&self) -> Result<Listing> {
+        let store = self.logs.object_store(None);
+        let files: Vec<_> = store
+            .list(Some(self.logs.log_path()))
+            .try_collect()
             .await
-            .map_err(self.wrong())?;
-        let log_entries =
-            deltalake_core::checkpoints::cleanup_metadata(&table, None).await.map_err(self.wrong())?;
-        Ok(Vacuumed { files: removed.files_deleted.len(), log_entries })
+            .map_err(Error::store(format!("listing the log of {}", self.schema.name)))?;
+        let mut listing = Listing::default();
+        for meta in files {
+            let Some(name) = meta.location.filename() else { continue };
+            let file = LogFile {
+                name: name.to_owned(),
+                size: meta.size,
+                modified_ms: meta.last_modified.timestamp_millis(),
+            };
+            if let Some(version) = replay::checkpoint_version(name) {
+                listing.checkpoints.entry(version).or_default().push(file);
+            } else if let Some(version) = replay::entry_version(name) {
+                listing.entries.insert(version, file);
+            }
+        }
+        Ok(listing)
+    }
+
+    async fn remove(&self, name: &str) -> Result<()> {
+        let at = self.logs.log_path().clone().join(name);
+        match self.logs.object_store(None).delete(&at).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(Error::store(format!("removing {at} of {}", self.schema.name))(error)),
+        }
     }
 }

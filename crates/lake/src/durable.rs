@@ -70,6 +70,18 @@ impl DurableFs {
         Ok(Self { root, inner: Arc::new(inner), folders: Arc::new(folders) })
     }
 
+    /// Opens a folder that exists, and leaves it as it is.
+    pub(crate) fn existing(root: &FsPath) -> io::Result<Self> {
+        let root = root.canonicalize()?;
+        if !root.is_dir() {
+            return Err(io::Error::new(ErrorKind::NotADirectory, "it is not a folder"));
+        }
+        let folders = Folders::default();
+        folders.known().insert(root.clone());
+        let inner = LocalFileSystem::new_with_prefix(&root).map_err(io::Error::other)?;
+        Ok(Self { root, inner: Arc::new(inner), folders: Arc::new(folders) })
+    }
+
     /// The folder, absolute.
     pub(crate) fn root(&self) -> &FsPath {
         &self.root
@@ -191,7 +203,9 @@ fn failed(source: io::Error, path: &FsPath) -> object_store::Error {
     match source.kind() {
         ErrorKind::AlreadyExists => object_store::Error::AlreadyExists { path, source: source.into() },
         ErrorKind::NotFound => object_store::Error::NotFound { path, source: source.into() },
-        ErrorKind::PermissionDenied => object_store::Error::PermissionDenied { path, source: source.into() },
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            object_store::Error::PermissionDenied { path, source: source.into() }
+        }
         _ => object_store::Error::Generic { store: "local disk", source: format!("{path}: {source}").into() },
     }
 }

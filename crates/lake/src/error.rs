@@ -101,6 +101,16 @@ pub enum Error {
         #[source]
         source: object_store::Error,
     },
+    /// Disk or object store does not let us.
+    #[error(
+        "not allowed while {doing}: {reason}; check the credentials and what they may do, or the folder's permissions"
+    )]
+    Denied {
+        /// What was being done, to which file.
+        doing: String,
+        /// What the storage said.
+        reason: String,
+    },
     /// The table's log failed.
     #[error("log of table {table}: {source}")]
     Log {
@@ -126,12 +136,40 @@ impl Error {
         matches!(self, Self::Conflict { .. } | Self::Contended { .. })
     }
 
+    /// Whether the storage refuses us: repeating it at once cannot help.
+    pub fn is_denied(&self) -> bool {
+        matches!(self, Self::Denied { .. })
+    }
+
+    pub(crate) fn gone(table: &str) -> Self {
+        let reason = "its log is gone; restore the folder or remove it whole".to_owned();
+        Self::Unsupported { table: table.to_owned(), reason }
+    }
+
     pub(crate) fn log(table: &str, source: impl Into<DeltaTableError>) -> Self {
-        Self::Log { table: table.to_owned(), source: Box::new(source.into()) }
+        match source.into() {
+            DeltaTableError::ObjectStore { source } => {
+                Self::store(format!("reading the log of table {table}"))(source)
+            }
+            source => Self::Log { table: table.to_owned(), source: Box::new(source) },
+        }
     }
 
     pub(crate) fn store(doing: impl Into<String>) -> impl FnOnce(object_store::Error) -> Self {
+        use object_store::Error::{PermissionDenied, Unauthenticated};
         let doing = doing.into();
-        move |source| Self::Store { doing, source }
+        move |source| match source {
+            PermissionDenied { .. } | Unauthenticated { .. } => {
+                Self::Denied { doing, reason: first_line(&source) }
+            }
+            source => Self::Store { doing, source },
+        }
     }
+}
+
+/// What a store said, without the page of XML that may follow.
+fn first_line(error: &object_store::Error) -> String {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    line.split(": <").next().unwrap_or_default().to_owned()
 }

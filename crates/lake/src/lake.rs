@@ -13,7 +13,8 @@ use url::Url;
 
 use crate::delta::DeltaLog;
 use crate::location::Location;
-use crate::{Result, Schemas, Table};
+use crate::log::TableLog;
+use crate::{Error, Result, Schemas, Snapshot, Table};
 
 /// A folder of tables on local disk or an object store; cheap to clone.
 #[derive(Debug, Clone)]
@@ -37,6 +38,16 @@ impl Lake {
         // means that the process has chosen already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         Ok(Self::on(Location::open(location)?, schemas))
+    }
+
+    /// Opens a lake that exists, for reading: nothing is made and nothing is swept, so that a read-only
+    /// folder will do. What writes to it later fails by what it writes.
+    ///
+    /// # Errors
+    /// [`crate::Error::Location`] where there is no such folder, or the place cannot be used.
+    pub async fn open_existing(location: &str, schemas: Arc<Schemas>) -> Result<Self> {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        Ok(Self::on(Location::existing(location)?, schemas))
     }
 
     /// Opens a lake on a store that the caller has made and that is rooted at the lake; `url` is what
@@ -76,8 +87,12 @@ impl Lake {
         if let Some(table) = open.get(name) {
             return Ok(table.clone());
         }
-        let table = self.make(name)?;
-        table.log().create().await?;
+        let log = self.log(name)?;
+        log.create().await?;
+        let Some(snapshot) = log.snapshot(None).await? else {
+            return Err(Error::gone(name));
+        };
+        let table = self.make(name, log, &snapshot)?;
         open.insert(name.to_owned(), table.clone());
         Ok(table)
     }
@@ -90,13 +105,19 @@ impl Lake {
         if let Some(table) = self.0.open.lock().await.get(name) {
             return Ok(Some(table.clone()));
         }
-        let table = self.make(name)?;
-        Ok(table.log().snapshot(None).await?.map(|_| table))
+        let log = self.log(name)?;
+        let snapshot = log.snapshot(None).await?;
+        snapshot.map(|snapshot| self.make(name, log, &snapshot)).transpose()
     }
 
-    fn make(&self, name: &str) -> Result<Table> {
-        let schema = self.0.schemas.shared(name)?;
-        let log = DeltaLog::new(Arc::clone(&schema), self.store());
-        Ok(Table::new(schema, Path::from(name), self.store(), Arc::new(log)))
+    fn log(&self, name: &str) -> Result<Arc<dyn TableLog>> {
+        Ok(Arc::new(DeltaLog::new(self.0.schemas.shared(name)?, self.store())))
+    }
+
+    fn make(&self, name: &str, log: Arc<dyn TableLog>, found: &Snapshot) -> Result<Table> {
+        let columns = &found.definition().columns;
+        let nullable = |column: &str| columns.get(column).is_none_or(|(_, nullable)| *nullable);
+        let schema = self.0.schemas.shared(name)?.relaxed(nullable);
+        Ok(Table::new(schema, Path::from(name), self.store(), log))
     }
 }

@@ -27,13 +27,26 @@ pub(crate) struct Location {
 impl Location {
     /// Opens a location; a folder on local disk is made where it does not exist.
     pub(crate) fn open(location: &str) -> Result<Self> {
+        Self::at(location, |folder| {
+            DurableFs::open(folder).map_err(|e| format!("{e}; give a folder that can be written"))
+        })
+    }
+
+    /// Opens a location that exists, and leaves it as it is.
+    pub(crate) fn existing(location: &str) -> Result<Self> {
+        Self::at(location, |folder| {
+            DurableFs::existing(folder).map_err(|e| format!("{e}; give a folder that exists"))
+        })
+    }
+
+    fn at(location: &str, open: impl Fn(&Path) -> Result<DurableFs, String>) -> Result<Self> {
         let wrong = |reason: String| Error::Location { location: location.to_owned(), reason };
         if location.is_empty() {
             return Err(wrong("name a folder or a URL".to_owned()));
         }
         if !location.contains("://") {
             let folder = std::path::absolute(location).map_err(|e| wrong(e.to_string()))?;
-            return Self::local(&folder).map_err(wrong);
+            return open(&folder).and_then(Self::local).map_err(wrong);
         }
         let url = Url::parse(location).map_err(|e| wrong(e.to_string()))?;
         match url.scheme() {
@@ -41,7 +54,7 @@ impl Location {
                 let folder: PathBuf = url
                     .to_file_path()
                     .map_err(|()| wrong("write it as file:///path/of/the/folder".to_owned()))?;
-                Self::local(&folder).map_err(wrong)
+                open(&folder).and_then(Self::local).map_err(wrong)
             }
             "memory" => Ok(Self { url, store: Arc::new(InMemory::new()) }),
             "s3" | "s3a" | "gs" | "az" | "azure" | "abfs" | "abfss" => {
@@ -53,8 +66,7 @@ impl Location {
         }
     }
 
-    fn local(folder: &Path) -> Result<Self, String> {
-        let store = DurableFs::open(folder).map_err(|e| format!("{e}; give a folder that can be written"))?;
+    fn local(store: DurableFs) -> Result<Self, String> {
         let url = Url::from_directory_path(store.root())
             .map_err(|()| "the folder's name cannot be written as a URL".to_owned())?;
         Ok(Self { url, store: Arc::new(store) })

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -35,9 +34,32 @@ pub trait TableLog: Debug + Send + Sync {
     /// Writes the state at a version in one file, so that readers need not replay the log.
     async fn checkpoint(&self, version: i64) -> Result<()>;
 
-    /// Removes files that no version younger than `retention` needs, and log entries that have
-    /// expired.
-    async fn vacuum(&self, retention: Duration) -> Result<Vacuumed>;
+    /// What lies in the log now.
+    async fn listing(&self) -> Result<Listing>;
+
+    /// Removes one thing from the log, by the name that [`TableLog::listing`] gave; that it is gone
+    /// already is no error.
+    async fn remove(&self, name: &str) -> Result<()>;
+}
+
+/// What lies in a log: entries and checkpoints by version, oldest first.
+#[derive(Debug, Clone, Default)]
+pub struct Listing {
+    /// The entry of each version.
+    pub entries: BTreeMap<i64, LogFile>,
+    /// The files (one, or its parts) that a version's checkpoint consists of.
+    pub checkpoints: BTreeMap<i64, Vec<LogFile>>,
+}
+
+/// A file of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogFile {
+    /// Its name within the log.
+    pub name: String,
+    /// Length in bytes.
+    pub size: u64,
+    /// When it was written, milliseconds since 1970.
+    pub modified_ms: i64,
 }
 
 /// What one version changed.
@@ -49,13 +71,4 @@ pub struct Change {
     pub added: BTreeMap<String, bool>,
     /// Paths of the files removed.
     pub removed: Vec<String>,
-}
-
-/// What a clean-up removed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Vacuumed {
-    /// Data files.
-    pub files: usize,
-    /// Entries of the log.
-    pub log_entries: usize,
 }

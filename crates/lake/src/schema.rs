@@ -209,8 +209,6 @@ impl TableSchema {
             .ok_or_else(|| wrong("name it after its table, as in `spans.toml`".to_owned()))?;
         let written: Written =
             toml::from_str(text).map_err(|e| wrong(e.to_string().trim_end().to_owned()))?;
-        let fields: Vec<Field> =
-            written.columns.iter().map(|c| Field::new(&c.name, c.data_type.arrow(), !c.required)).collect();
         let table = Self {
             name: name.to_owned(),
             description: written.description,
@@ -219,8 +217,9 @@ impl TableSchema {
             partition_by: written.partition_by,
             sort_by: written.sort_by,
             codes: written.codes,
-            arrow: Arc::new(Schema::new(fields)),
+            arrow: Arc::new(Schema::empty()),
         };
+        let table = Self { arrow: Arc::new(Schema::new(fields(&table.columns))), ..table };
         table.check().map_err(wrong)?;
         Ok(table)
     }
@@ -249,6 +248,20 @@ impl TableSchema {
             }
         }
         Ok(())
+    }
+
+    /// The description of a table in which some columns may be null though they are required of what is
+    /// written now.
+    pub(crate) fn relaxed(self: &Arc<Self>, nullable: impl Fn(&str) -> bool) -> Arc<Self> {
+        if !self.columns.iter().any(|column| column.required && nullable(&column.name)) {
+            return Arc::clone(self);
+        }
+        let mut relaxed = Self::clone(self);
+        for column in relaxed.columns.iter_mut().filter(|column| nullable(&column.name)) {
+            column.required = false;
+        }
+        relaxed.arrow = Arc::new(Schema::new(fields(&relaxed.columns)));
+        Arc::new(relaxed)
     }
 
     /// The Arrow schema of a whole row, partition columns included, in the order of the columns.
@@ -288,6 +301,10 @@ impl TableSchema {
             .collect();
         json!({"type": "struct", "fields": fields})
     }
+}
+
+fn fields(columns: &[Column]) -> Vec<Field> {
+    columns.iter().map(|c| Field::new(&c.name, c.data_type.arrow(), !c.required)).collect()
 }
 
 /// Whether a name can be used in SQL and in paths without quotes.

@@ -230,9 +230,12 @@ pub(crate) fn day_text(days: i32) -> Option<String> {
 
 /// The days since 1970 of `YYYY-MM-DD`.
 pub(crate) fn day_number(text: &str) -> Option<i32> {
-    let date: Date = text.parse().ok()?;
-    let days = EPOCH.until(date).ok()?.get_days();
-    Some(days)
+    text.parse().ok().map(days_since_1970)
+}
+
+/// The days since 1970 of a day.
+pub(crate) fn days_since_1970(day: Date) -> i32 {
+    day.duration_since(EPOCH).as_hours().div_euclid(24).try_into().unwrap_or(i32::MAX)
 }
 
 #[cfg(test)]

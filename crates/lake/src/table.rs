@@ -1,8 +1,8 @@
-//! One table: writing files, making them count, and saying which are new.
+//! One table: making files count, and saying which are new.
 //!
-//! Files are written first and committed after, so a crash in between leaves nothing visible. The rules
-//! by which commits of several writers go together are here; the log ([`TableLog`]) only makes the next
-//! version or refuses to.
+//! Files are written first (`write.rs`) and committed after, so a crash in between leaves nothing
+//! visible. The rules by which commits of several writers go together are here; the log ([`TableLog`])
+//! only makes the next version or refuses to.
 //!
 //! Invariants:
 //! * [`Table::append`] takes a transaction once. It reads what the table holds and commits on that very
@@ -14,17 +14,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arrow::array::{ArrayRef, Date32Array, RecordBatch, RecordBatchOptions};
-use futures::stream::{self, StreamExt, TryStreamExt};
+use object_store::ObjectStore;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt};
 use tokio::sync::Mutex;
-use uuid::Uuid;
 
-use crate::batch::{self, Part};
-use crate::log::{TableLog, Vacuumed};
-use crate::parquet_file::{self, Encoded};
-use crate::stats::day_number;
+use crate::log::TableLog;
 use crate::{Commit, DataFile, Error, Result, Snapshot, TableSchema};
 
 /// Transaction that every rewrite takes, so that two of them never go together unseen. (The Delta
@@ -36,21 +30,6 @@ const CHECKPOINT_EVERY: i64 = 50;
 
 /// Attempts to make the next version before giving up; with the waits between them about a minute.
 const ATTEMPTS: u32 = 40;
-
-/// Partitions encoded at once.
-const ENCODERS: usize = 2;
-
-/// Folder name of a null partition value, as Hive and everyone since writes it.
-const NULL_PARTITION: &str = "__HIVE_DEFAULT_PARTITION__";
-
-/// Order of the rows in a file that is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// As they come: for fresh data, which a compaction sorts later.
-    AsIs,
-    /// By the table's `sort_by`.
-    Sorted,
-}
 
 /// What came of an append.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +71,16 @@ impl Table {
         &self.0.log
     }
 
-    /// Description of the table.
+    pub(crate) fn store(&self) -> &Arc<dyn ObjectStore> {
+        &self.0.store
+    }
+
+    pub(crate) fn shared_schema(&self) -> Arc<TableSchema> {
+        Arc::clone(&self.0.schema)
+    }
+
+    /// Description of the table. A column that the table got after it was made may be null in it, even
+    /// where the description says `required`: older rows have nothing there.
     pub fn schema(&self) -> &TableSchema {
         &self.0.schema
     }
@@ -107,12 +95,21 @@ impl Table {
         self.root().parts().chain(Path::from(file.path.as_str()).parts()).collect()
     }
 
+    /// Columns of the table that its description lacks: appends and reads pass them over, and what
+    /// would write rows anew is refused.
+    ///
+    /// # Errors
+    /// Like [`Table::snapshot`].
+    pub async fn unknown_columns(&self) -> Result<Vec<String>> {
+        Ok(self.snapshot().await?.unknown_columns(self.schema()))
+    }
+
     /// The table as it is now.
     ///
     /// # Errors
     /// [`Error::Unsupported`] where the table is gone or uses features that Plimsoll does not know.
     pub async fn snapshot(&self) -> Result<Snapshot> {
-        self.0.log.snapshot(None).await?.ok_or_else(|| self.gone())
+        self.0.log.snapshot(None).await?.ok_or_else(|| Error::gone(&self.schema().name))
     }
 
     /// The table as it was at a version.
@@ -120,132 +117,7 @@ impl Table {
     /// # Errors
     /// [`Error::Log`] where the log does not reach back that far or not up to it.
     pub async fn snapshot_at(&self, version: i64) -> Result<Snapshot> {
-        self.0.log.snapshot(Some(version)).await?.ok_or_else(|| self.gone())
-    }
-
-    fn gone(&self) -> Error {
-        Error::Unsupported {
-            table: self.schema().name.clone(),
-            reason: "its log is gone; restore the folder or remove it whole".to_owned(),
-        }
-    }
-
-    /// Writes rows as files, one a partition, durable but not yet visible.
-    ///
-    /// # Errors
-    /// [`Error::Rows`] where rows do not fit the table; [`Error::Store`] where the disk is full and
-    /// the like. Nothing becomes visible then.
-    pub async fn write(&self, batches: &[RecordBatch], order: Order) -> Result<Vec<DataFile>> {
-        let schema = Arc::clone(&self.0.schema);
-        let batches = batches.to_vec();
-        let parts = self
-            .blocking(move || {
-                let fitted: Result<_> = batches.iter().map(|b| batch::conform(&schema, b)).collect();
-                batch::split(&schema, fitted?)
-            })
-            .await?;
-        stream::iter(parts).map(|part| self.write_part(part, order)).buffered(ENCODERS).try_collect().await
-    }
-
-    async fn write_part(&self, part: Part, order: Order) -> Result<DataFile> {
-        let schema = Arc::clone(&self.0.schema);
-        let Part { values, rows } = part;
-        let Encoded { bytes, rows, stats } = self
-            .blocking(move || match order {
-                Order::AsIs => parquet_file::encode(&schema, &rows, false),
-                Order::Sorted => {
-                    let sorted = batch::sort(&schema, &rows)?;
-                    parquet_file::encode(&schema, &[sorted], true)
-                }
-            })
-            .await?;
-        let folders = values
-            .iter()
-            .map(|(column, value)| format!("{column}={}/", value.as_deref().unwrap_or(NULL_PARTITION)));
-        let path = format!("{}part-{}.parquet", folders.collect::<String>(), Uuid::new_v4());
-        let file = DataFile {
-            path,
-            size: bytes.len() as u64,
-            partition_values: values,
-            rows,
-            stats,
-            modified_ms: jiff::Timestamp::now().as_millisecond(),
-        };
-        let location = self.location(&file);
-        let put = self.0.store.put(&location, bytes.into()).await;
-        put.map_err(Error::store(format!("writing {location}")))?;
-        Ok(file)
-    }
-
-    async fn blocking<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        tokio::task::spawn_blocking(work).await.map_err(|e| Error::Encode {
-            table: self.schema().name.clone(),
-            reason: format!("the encoder stopped: {e}"),
-        })?
-    }
-
-    /// Reads a whole file: all columns of the table, the partition's included.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`] with the file's path where it is gone, cut short or not Parquet.
-    pub async fn read(&self, file: &DataFile) -> Result<Vec<RecordBatch>> {
-        let location = self.location(file);
-        let damaged = |reason: String| Error::Damaged { path: location.to_string(), reason };
-        let found = match self.0.store.get(&location).await {
-            Err(object_store::Error::NotFound { .. }) => {
-                return Err(damaged("it is gone, though the log names it".to_owned()));
-            }
-            found => found.map_err(Error::store(format!("reading {location}")))?,
-        };
-        let bytes = found.bytes().await.map_err(Error::store(format!("reading {location}")))?;
-        if bytes.len() as u64 != file.size {
-            let reason = format!("it holds {} bytes, the log says {}", bytes.len(), file.size);
-            return Err(damaged(reason));
-        }
-        // The Parquet reader stops some tasks on damaged footers instead of returning an error.
-        let decoded = tokio::task::spawn_blocking(move || parquet_file::decode(bytes))
-            .await
-            .map_err(|e| damaged(format!("its reader stopped: {e}")))?
-            .map_err(|e| damaged(e.to_string()))?;
-        let rows: Vec<RecordBatch> = decoded
-            .iter()
-            .map(|rows| self.whole(file, rows).map_err(|e| damaged(e.to_string())))
-            .collect::<Result<_>>()?;
-        let found: u64 = rows.iter().map(|batch| batch.num_rows() as u64).sum();
-        if found != file.rows {
-            return Err(damaged(format!("it holds {found} rows, the log says {}", file.rows)));
-        }
-        Ok(rows)
-    }
-
-    /// A file's rows with the columns that only the log holds.
-    fn whole(&self, file: &DataFile, rows: &RecordBatch) -> Result<RecordBatch> {
-        let mut columns: Vec<(String, ArrayRef)> = rows
-            .schema_ref()
-            .fields()
-            .iter()
-            .zip(rows.columns())
-            .map(|(field, column)| (field.name().clone(), Arc::clone(column)))
-            .collect();
-        for (name, value) in &file.partition_values {
-            let day = value.as_deref().and_then(day_number);
-            let column = Date32Array::from_iter(std::iter::repeat_n(day, rows.num_rows()));
-            columns.push((name.clone(), Arc::new(column)));
-        }
-        let fields: Vec<_> = columns
-            .iter()
-            .map(|(name, column)| arrow::datatypes::Field::new(name, column.data_type().clone(), true))
-            .collect();
-        let joined = RecordBatch::try_new_with_options(
-            Arc::new(arrow::datatypes::Schema::new(fields)),
-            columns.into_iter().map(|(_, column)| column).collect(),
-            &RecordBatchOptions::new().with_row_count(Some(rows.num_rows())),
-        );
-        let joined = joined.map_err(|e| batch::encode_error(self.schema(), e))?;
-        batch::conform(self.schema(), &joined)
+        self.0.log.snapshot(Some(version)).await?.ok_or_else(|| Error::gone(&self.schema().name))
     }
 
     /// Makes the version after `base`, in one attempt and without further checks.
@@ -272,10 +144,10 @@ impl Table {
     pub async fn append(&self, files: Vec<DataFile>, txns: &[(String, i64)]) -> Result<Appended> {
         let commit = Commit {
             add: files,
-            remove: Vec::new(),
             txns: txns.to_vec(),
             data_change: true,
             operation: "WRITE".to_owned(),
+            ..Commit::default()
         };
         let _turn = self.0.turn.lock().await;
         for attempt in 0..ATTEMPTS {
@@ -314,7 +186,9 @@ impl Table {
     ///
     /// # Errors
     /// [`Error::Conflict`] where, since `base`, there was another rewrite, a file to be removed has
-    /// gone, or another writer has taken one of `txns`; nothing is changed then.
+    /// gone, or another writer has taken one of `txns`; [`Error::Unsupported`] where the table has
+    /// columns that are not known here ([`Snapshot::unknown_columns`]) and files would take the place
+    /// of others. Nothing is changed then.
     pub async fn rewrite(
         &self,
         base: &Snapshot,
@@ -323,13 +197,37 @@ impl Table {
         txns: &[(String, i64)],
         data_change: bool,
     ) -> Result<i64> {
-        let mut commit = Commit {
+        let operation = if data_change { "REPLACE" } else { "OPTIMIZE" }.to_owned();
+        let commit = Commit { add, remove, txns: txns.to_vec(), data_change, operation, ..Commit::default() };
+        self.replace(base, commit).await
+    }
+
+    /// Removes rows: files by others that hold the rest of their rows ([`Table::filter`]), so that
+    /// [`Table::added_since`] takes none for new.
+    ///
+    /// # Errors
+    /// Like [`Table::rewrite`].
+    pub async fn remove_rows(
+        &self,
+        base: &Snapshot,
+        add: Vec<DataFile>,
+        remove: Vec<DataFile>,
+        txns: &[(String, i64)],
+    ) -> Result<i64> {
+        let commit = Commit {
             add,
             remove,
             txns: txns.to_vec(),
-            data_change,
-            operation: if data_change { "REPLACE" } else { "OPTIMIZE" }.to_owned(),
+            data_change: true,
+            only_fewer: true,
+            operation: "DELETE".to_owned(),
+            ..Commit::default()
         };
+        self.replace(base, commit).await
+    }
+
+    /// Makes a commit that removes files, fenced against every other one.
+    async fn replace(&self, base: &Snapshot, mut commit: Commit) -> Result<i64> {
         commit.txns.push((REWRITE_APP.to_owned(), base.version() + 1));
         let _turn = self.0.turn.lock().await;
         for attempt in 0..ATTEMPTS {
@@ -338,6 +236,9 @@ impl Table {
                 return Ok(now.version());
             }
             self.unchanged(base, &now, &commit)?;
+            if !commit.add.is_empty() && !commit.remove.is_empty() {
+                self.all_columns_known(&now)?;
+            }
             match self.commit(&now, commit.clone()).await {
                 Ok(version) => return Ok(version),
                 Err(Error::Conflict { .. }) => wait(attempt).await,
@@ -357,6 +258,19 @@ impl Table {
             Some(file) => conflict(format!("{} is no longer part of it", file.path)),
             None => Ok(()),
         }
+    }
+
+    /// Fails where files written anew would lose a column.
+    pub(crate) fn all_columns_known(&self, now: &Snapshot) -> Result<()> {
+        let unknown = now.unknown_columns(self.schema());
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let reason = format!(
+            "a newer version of Plimsoll has added {} to it, which rewriting its rows would lose; do that with the newer version",
+            unknown.join(", ")
+        );
+        Err(Error::Unsupported { table: self.schema().name.clone(), reason })
     }
 
     fn contended(&self) -> Error {
@@ -397,17 +311,6 @@ impl Table {
     pub async fn checkpoint(&self) -> Result<()> {
         let version = self.snapshot().await?.version();
         self.0.log.checkpoint(version).await
-    }
-
-    /// Removes files that no version younger than `retention` needs. Files that were written but not
-    /// committed go too once they are that old, so `retention` must be longer than any writer takes
-    /// from writing to committing.
-    ///
-    /// # Errors
-    /// [`Error::Log`] where files cannot be listed or removed.
-    pub async fn vacuum(&self, retention: Duration) -> Result<Vacuumed> {
-        let _turn = self.0.turn.lock().await;
-        self.0.log.vacuum(retention).await
     }
 }
 

@@ -1,6 +1,10 @@
 //! A failure as people meet it: one plain sentence on stderr and an exit code.
 
-use std::{fmt::Display, io::Write as _, process::ExitCode};
+use std::{
+    fmt::{self, Display},
+    io::Write as _,
+    process::ExitCode,
+};
 
 use plimsoll_profile::ProfileError;
 
@@ -53,8 +57,14 @@ impl Failure {
 
     /// Says it on stderr.
     pub(crate) fn tell(&self) -> ExitCode {
-        let _written = writeln!(std::io::stderr(), "plimsoll: {}", self.message);
+        let _written = writeln!(std::io::stderr(), "plimsoll: {self}");
         ExitCode::from(self.kind as u8)
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
     }
 }
 

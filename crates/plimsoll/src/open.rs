@@ -51,13 +51,17 @@ pub(crate) fn policy(settings: &Settings) -> Result<Policy, Failure> {
     Policy::new(catalog(settings)?, &rules, zone, window).map_err(Failure::input)
 }
 
-/// What every session shares.
+/// What every session of the jobs, and of a command, shares.
 pub(crate) fn sessions(settings: &Settings) -> Result<SessionFactory, Failure> {
+    sessions_within(settings, Limits { memory_bytes: settings.jobs.memory_bytes, ..Limits::default() })
+}
+
+/// The same within other limits.
+pub(crate) fn sessions_within(settings: &Settings, limits: Limits) -> Result<SessionFactory, Failure> {
     let policy = policy(settings)?;
     let mut sql = SqlFiles::embedded();
     if let Some(folder) = &settings.folders.sql {
         sql = sql.overlaid(folder).map_err(crate::failure::file(folder))?;
     }
-    let limits = Limits { memory_bytes: settings.jobs.memory_bytes, ..Limits::default() };
     Ok(SessionFactory::new(policy, sql, limits))
 }

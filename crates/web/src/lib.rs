@@ -1,11 +1,14 @@
 //! What Plimsoll answers on its web port.
 //!
-//! Health for orchestrators and metrics for Prometheus; pages and SQL over the wire build on the same
-//! router. Anything that is true of the process is asked of a [`Status`], so nothing here knows
-//! receivers or tables.
+//! Health for orchestrators, metrics for Prometheus, and SQL over HTTP. Anything that is true of the
+//! process is asked of a [`Status`], so nothing here knows receivers; queries go through `profile`'s
+//! pinned, read-only sessions.
 
+mod answer;
+mod queries;
 mod routes;
 mod status;
 
+pub use queries::{Queries, QueryLimits};
 pub use routes::serve;
 pub use status::Status;

@@ -1,4 +1,4 @@
-//! The routes: `/healthz` (alive), `/readyz` (will accept) and `/metrics`.
+//! The routes: `/healthz` (alive), `/readyz` (will accept), `/metrics` and, where queries are answered, `/v1/sql`.
 
 use std::{future::Future, io, sync::Arc};
 
@@ -7,11 +7,11 @@ use axum::{
     extract::State,
     http::{StatusCode, header},
     response::{IntoResponse, Response},
-    routing::get,
+    routing::{get, post},
 };
 use tokio::net::TcpListener;
 
-use crate::Status;
+use crate::{Queries, Status, answer};
 
 /// Media type of the Prometheus text format.
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -23,19 +23,23 @@ const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub async fn serve<S: Status>(
     listener: TcpListener,
     status: Arc<S>,
+    queries: Option<Queries>,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    let router = Router::new()
+    let mut router = Router::new()
         .route("/", get(index))
         .route("/healthz", get(healthz::<S>))
         .route("/readyz", get(readyz::<S>))
         .route("/metrics", get(metrics::<S>))
         .with_state(status);
+    if let Some(queries) = queries {
+        router = router.route("/v1/sql", post(answer::sql).with_state(Arc::new(queries)));
+    }
     axum::serve(listener, router).with_graceful_shutdown(stop).await
 }
 
 async fn index() -> &'static str {
-    "Plimsoll is serving.\n\n/healthz  alive\n/readyz   takes telemetry\n/metrics  for Prometheus\n"
+    "Plimsoll is serving.\n\n/healthz  alive\n/readyz   takes telemetry\n/metrics  for Prometheus\n/v1/sql   read-only SQL by POST\n"
 }
 
 async fn healthz<S: Status>(State(status): State<Arc<S>>) -> Response {

@@ -16,7 +16,7 @@ use super::options::{BadItem, FileFormat};
 use super::rows::RowReader;
 use super::span::Rows;
 use super::wire::{self, MAX_MESSAGE, WireError};
-use crate::signal::Kept;
+use crate::signal::{Kept, position, speaks_of};
 
 /// Most bytes of a JSON document, which has to be in memory whole.
 const MAX_DOCUMENT: usize = 256 << 20;
@@ -204,18 +204,6 @@ fn first_line(start: &[u8]) -> &[u8] {
 
 fn speaks_otlp(line: &[u8]) -> bool {
     speaks_of(line).is_some() || position(line, b"\"resourceMetrics\"").is_some()
-}
-
-/// What an OTLP request in JSON carries, of what is kept: by the key that comes first, since both may
-/// stand among its values.
-fn speaks_of(json: &[u8]) -> Option<Kept> {
-    let keys = [(&b"\"resourceSpans\""[..], Kept::Traces), (b"\"resourceLogs\"", Kept::Logs)];
-    let found = keys.into_iter().filter_map(|(key, signal)| Some((position(json, key)?, signal)));
-    found.min_by_key(|(at, _)| *at).map(|(_, signal)| signal)
-}
-
-fn position(line: &[u8], word: &[u8]) -> Option<usize> {
-    line.windows(word.len()).position(|window| window == word)
 }
 
 fn document(name: &str, mut reader: Reader) -> Result<Option<Body>, FileError> {

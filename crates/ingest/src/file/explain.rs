@@ -7,8 +7,8 @@ use super::bodies::{Bad, Bodies};
 use super::content::Content;
 use super::error::FileError;
 use super::options::{BadItem, FileInput, FileOptions};
-use super::run::by_signal;
 use super::span::Rows;
+use crate::signal::by_signal;
 
 /// Calls `each` with what each request that [`super::ingest_file`] would decode gives, in the file's order,
 /// until `each` says that it has seen enough. Gives the items that could not be read. Blocks.

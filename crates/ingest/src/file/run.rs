@@ -15,8 +15,8 @@ use super::error::FileError;
 use super::options::{FileInput, FileOptions, FileProgress, FileReport};
 use super::span::Rows;
 use crate::accept::now_unix_micros;
-use crate::signal::Kept;
-use crate::tables::{Committed, Held, Tables};
+use crate::signal::{Kept, by_signal};
+use crate::tables::{Committed, Held, Share, Tables};
 
 /// Bytes of OTLP that one commit covers: some 50,000 spans, some 100 MB of memory while it is decoded.
 const CHUNK: usize = 16 << 20;
@@ -86,12 +86,12 @@ pub async fn ingest_file(
             let Held { spans: spans_held, quarantine: quarantine_held } = reading.held;
             let through = reading.through;
             if !quarantine.is_empty() {
-                let commit = tables.commit_quarantine(&quarantine, &commit_name, quarantine_held, through);
-                mine(commit.await?, concurrent)?;
+                let share = Share::one(&quarantine, &commit_name, quarantine_held, through);
+                mine(&tables.commit_quarantine(&[share]).await?, concurrent)?;
                 reading.held.quarantine = through;
             }
-            let commit = tables.commit_spans(&spans, &commit_name, spans_held, through);
-            mine(commit.await?, concurrent)?;
+            let share = Share::one(&spans, &commit_name, spans_held, through);
+            mine(&tables.commit_spans(&[share]).await?, concurrent)?;
             reading.held.spans = through;
             report.spans += rows(&chunk.spans);
             report.quarantined += rows(&chunk.quarantined);
@@ -182,36 +182,12 @@ fn decode(decoder: &Decoder, body: &Body, receipt: &Receipt<'_>) -> Result<Decod
     by_signal(body.signal, decode, |decoded| decoded)
 }
 
-/// Reads a body as the signal that it carries. Protobuf doesn't say which: what is no trace request, or one
-/// without a single good span, may be a logs request.
-pub(super) fn by_signal<T>(
-    told: Option<Kept>,
-    read: impl Fn(Kept) -> Result<T, DecodeError>,
-    decoded: impl Fn(&T) -> &Decoded,
-) -> Result<T, DecodeError> {
-    if let Some(signal) = told {
-        return read(signal);
-    }
-    let traces = read(Kept::Traces);
-    let no_spans = traces
-        .as_ref()
-        .map(&decoded)
-        .is_ok_and(|traces| traces.rejected > 0 && traces.rejected == traces.received);
-    if !no_spans && !matches!(traces, Err(DecodeError::Invalid(_))) {
-        return traces;
-    }
-    read(Kept::Logs).or(traces)
-}
-
 fn rows(batches: &[RecordBatch]) -> u64 {
     batches.iter().map(|batch| batch.num_rows() as u64).sum()
 }
 
-fn mine(committed: Committed, concurrent: impl Fn() -> FileError) -> Result<(), FileError> {
-    match committed {
-        Committed::Ours => Ok(()),
-        Committed::Theirs => Err(concurrent()),
-    }
+fn mine(committed: &[Committed], concurrent: impl Fn() -> FileError) -> Result<(), FileError> {
+    if committed.contains(&Committed::Theirs) { Err(concurrent()) } else { Ok(()) }
 }
 
 async fn blocking<T: Send + 'static>(

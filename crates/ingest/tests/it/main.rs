@@ -8,6 +8,8 @@ mod grpc;
 mod http;
 mod huge;
 mod journal;
+mod kafka;
+mod kafka_support;
 mod logs;
 mod pipeline;
 mod support;

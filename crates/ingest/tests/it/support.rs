@@ -33,11 +33,21 @@ pub(crate) struct Place {
 impl Place {
     pub(crate) async fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
+        let location = directory.path().join("lake");
+        Self::at(directory, location.to_str().unwrap()).await
+    }
+
+    /// A lake in memory.
+    pub(crate) async fn in_memory() -> Self {
+        Self::at(tempfile::tempdir().unwrap(), "memory://").await
+    }
+
+    async fn at(directory: TempDir, location: &str) -> Self {
         let schemas = Arc::new(Schemas::load(texts("tables")).unwrap());
         let spans = schemas.get("spans").unwrap().arrow();
         let quarantine = schemas.get("quarantine").unwrap().arrow();
         let decoder = Decoder::new(Dialects::load(texts("dialects")).unwrap(), spans, quarantine).unwrap();
-        let lake = Lake::open(directory.path().join("lake").to_str().unwrap(), schemas).await.unwrap();
+        let lake = Lake::open(location, schemas).await.unwrap();
         Self { directory, lake, decoder: Arc::new(decoder) }
     }
 

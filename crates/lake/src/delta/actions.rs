@@ -3,6 +3,7 @@
 //! Invariant: what is written here, other engines and [`super::replay`] read back as the same thing.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use deltalake_core::kernel::{Action, Add, CommitInfo, Metadata, Remove, Transaction};
@@ -10,11 +11,15 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::snapshot::Definition;
 use crate::stats::FileStats;
 use crate::{Commit, DataFile, Error, Result, Snapshot, TableSchema};
 
 /// Who wrote an entry.
 const ENGINE: &str = concat!("plimsoll/", env!("CARGO_PKG_VERSION"));
+
+/// Name, in an entry's provenance, of what tells commits apart.
+const COMMIT_ID: &str = "txnId";
 
 /// How long entries outlive their checkpoint: as long as removed files do by default, after which a past
 /// version could not be read anyway.
@@ -78,12 +83,12 @@ pub(super) fn widened(schema: &TableSchema, metadata: &Metadata) -> Result<Optio
                 return Err(differs(format!("column {name} is {is}, its description says {said}")));
             }
             Some(_) => {}
-            None if field["nullable"] == json!(false) && before > 0 => {
-                let reason =
-                    format!("it lacks column {name}, which is required; let it be null or use a new lake");
-                return Err(differs(reason));
+            None => {
+                // Rows that are there have nothing in it, whatever the description says of later ones.
+                let mut field = field.clone();
+                field["nullable"] = json!(true);
+                have.push(field);
             }
-            None => have.push(field.clone()),
         }
     }
     if have.len() == before {
@@ -98,6 +103,37 @@ pub(super) fn widened(schema: &TableSchema, metadata: &Metadata) -> Result<Optio
     ])))
 }
 
+/// What a table's metadata says of its columns.
+///
+/// # Errors
+/// [`Error::Unsupported`] where it holds no schema that can be read.
+pub(super) fn definition(schema: &TableSchema, metadata: &Metadata, writer: i32) -> Result<Definition> {
+    let unreadable = || Error::Unsupported {
+        table: schema.name.clone(),
+        reason: "its log holds no schema that can be read".to_owned(),
+    };
+    let metadata = serde_json::to_value(metadata).map_err(|_| unreadable())?;
+    let table: Value = metadata["schemaString"]
+        .as_str()
+        .and_then(|text| serde_json::from_str(text).ok())
+        .ok_or_else(unreadable)?;
+    let fields = table["fields"].as_array().ok_or_else(unreadable)?;
+    let columns = fields.iter().map(|field| {
+        let name = field["name"].as_str().unwrap_or_default().to_owned();
+        let data_type = field["type"].as_str().map_or_else(|| field["type"].to_string(), str::to_owned);
+        (name, (data_type, field["nullable"] != json!(false)))
+    });
+    Ok(Definition { columns: columns.collect(), writer })
+}
+
+/// Whether an entry is of the commit with this name.
+pub(super) fn is_of(entry: &[Action], commit: Uuid) -> bool {
+    let id = json!(commit.to_string());
+    entry
+        .iter()
+        .any(|action| matches!(action, Action::CommitInfo(info) if info.info.get(COMMIT_ID) == Some(&id)))
+}
+
 /// The entry of a commit.
 pub(super) fn entry(schema: &TableSchema, base: &Snapshot, commit: &Commit) -> Result<Bytes> {
     let now = Timestamp::now().as_millisecond();
@@ -108,6 +144,7 @@ pub(super) fn entry(schema: &TableSchema, base: &Snapshot, commit: &Commit) -> R
         read_version: Some(version_number(base.version())),
         is_blind_append: Some(commit.remove.is_empty()),
         engine_info: Some(ENGINE.to_owned()),
+        info: HashMap::from([(COMMIT_ID.to_owned(), json!(commit.id.to_string()))]),
         ..CommitInfo::default()
     };
     let txns = commit
@@ -115,7 +152,7 @@ pub(super) fn entry(schema: &TableSchema, base: &Snapshot, commit: &Commit) -> R
         .iter()
         .map(|(app, version)| Action::Txn(Transaction::new_with_last_update(app, *version, Some(now))));
     let removes = commit.remove.iter().map(|file| Action::Remove(remove(file, commit.data_change, now)));
-    let adds = commit.add.iter().map(|file| Action::Add(add(file, commit.data_change)));
+    let adds = commit.add.iter().map(|file| Action::Add(add(file, commit.data_change && !commit.only_fewer)));
     let actions = std::iter::once(Action::CommitInfo(info)).chain(txns).chain(removes).chain(adds);
     let values: Vec<Value> = actions
         .map(serde_json::to_value)
@@ -187,7 +224,7 @@ pub(super) fn data_file(
             .map(|(name, value)| (name, value.filter(|v| !v.is_empty())))
             .collect(),
         rows,
-        stats,
+        stats: Arc::new(stats),
         modified_ms,
     })
 }

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::Int64Type;
@@ -17,7 +18,7 @@ use object_store::path::Path;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-use super::actions::{data_file, version_number};
+use super::actions::{data_file, definition, version_number};
 use crate::{DataFile, Error, Result, Snapshot, TableSchema};
 
 /// Entries read at once.
@@ -45,9 +46,9 @@ pub(super) async fn load(
     };
     let protocol = state.protocol();
     let (reader, writer) = (protocol.min_reader_version(), protocol.min_writer_version());
-    if reader > 1 || writer > 2 {
+    if reader > 1 {
         let reason = format!(
-            "it asks for Delta reader {reader} and writer {writer}, of which Plimsoll knows 1 and 2; another engine has changed it"
+            "it asks for Delta reader version {reader}, of which Plimsoll knows 1; a newer version or another engine has changed it, so use that"
         );
         return Err(Error::Unsupported { table: schema.name.clone(), reason });
     }
@@ -63,7 +64,8 @@ pub(super) async fn load(
     let version = i64::try_from(state.version()).unwrap_or(i64::MAX);
     let txns = txns(schema, logs, version).await?;
     let metadata = state.metadata().clone();
-    Ok(Some(Loaded { snapshot: Snapshot::new(version, files, txns), metadata }))
+    let definition = Arc::new(definition(schema, &metadata, writer)?);
+    Ok(Some(Loaded { snapshot: Snapshot::new(version, files, txns, definition), metadata }))
 }
 
 /// Goes on from a version to a later one, or to the latest; none where that takes more than files and
@@ -131,7 +133,7 @@ fn applied<'a>(
     files.extend_from_slice(added);
     let mut txns = base.txns().clone();
     txns.extend(new_txns.iter().cloned());
-    Snapshot::new(version, files, txns)
+    Snapshot::new(version, files, txns, Arc::clone(base.definition()))
 }
 
 /// The actions of each entry from `first` on; none where they are too many to go one by one.
@@ -165,7 +167,11 @@ pub(super) async fn entries(
 }
 
 /// The actions of one entry; none where there is none.
-async fn entry(schema: &TableSchema, logs: &LogStoreRef, version: i64) -> Result<Option<Vec<Action>>> {
+pub(super) async fn entry(
+    schema: &TableSchema,
+    logs: &LogStoreRef,
+    version: i64,
+) -> Result<Option<Vec<Action>>> {
     let wrong = |e| Error::log(&schema.name, e);
     let version = version_number(version);
     let Some(bytes) = logs.read_commit_entry(version).await.map_err(wrong)? else {
@@ -233,8 +239,14 @@ fn checkpoint_txns(bytes: bytes::Bytes) -> Result<Vec<(String, i64)>, String> {
 }
 
 /// The version whose checkpoint, or a part of it, a file is.
-fn checkpoint_version(name: &str) -> Option<i64> {
+pub(super) fn checkpoint_version(name: &str) -> Option<i64> {
     let (digits, rest) = name.split_once(".checkpoint.")?;
     let whole = digits.len() == 20 && rest.ends_with("parquet");
     whole.then(|| digits.parse().ok()).flatten()
+}
+
+/// The version whose entry a file is.
+pub(super) fn entry_version(name: &str) -> Option<i64> {
+    let digits = name.strip_suffix(".json")?;
+    (digits.len() == 20).then(|| digits.parse().ok()).flatten()
 }

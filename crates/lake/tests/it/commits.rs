@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::future::try_join_all;
-use plimsoll_lake::{Appended, Error, Lake, REWRITE_APP, Snapshot, Table};
+use plimsoll_lake::{Appended, Error, Lake, REWRITE_APP, Snapshot, Table, Vacuum};
 
 use crate::fixtures::{Outcome, all, number_schemas, numbers, read, written};
 
@@ -231,9 +231,9 @@ async fn vacuum_keeps_what_is_live() -> Outcome {
     compact(&table, &table.snapshot().await?).await??;
     written(&table, 0, 99..100).await?;
     let day = Duration::from_secs(24 * 60 * 60);
-    assert_eq!(table.vacuum(day).await?.files, 0);
+    assert_eq!(table.vacuum(&Vacuum { retention: day, ..Vacuum::default() }).await?.files, 0);
     tokio::time::sleep(Duration::from_millis(20)).await;
-    assert_eq!(table.vacuum(Duration::ZERO).await?.files, 5);
+    assert_eq!(table.vacuum(&Vacuum { retention: Duration::ZERO, ..Vacuum::default() }).await?.files, 5);
     assert_eq!(all(&table).await?, (0..40).collect::<Vec<_>>());
     table.append(written(&table, 0, 40..41).await?, &[]).await?;
     assert_eq!(all(&table).await?.len(), 41);

@@ -150,7 +150,7 @@ async fn a_full_disk_fails_the_write_alone() -> Outcome {
     table.append(written(&table, 0, 0..10).await?, &[]).await?;
     store.fail_after(0);
     let told = written(&table, 0, 10..20).await.err().map(|e| e.to_string());
-    assert!(told.is_some_and(|t| t.contains("numbers/day=1970-01-01/part-")));
+    assert!(told.is_some_and(|t| t.contains("numbers/day=1970-01-01/sorted-")));
     assert_eq!(all(&table).await?.len(), 10);
     store.fail_after(i64::MAX);
     table.append(written(&table, 0, 10..20).await?, &[]).await?;

@@ -21,6 +21,12 @@ impl Span {
         Self(Duration::from_secs(days as u64 * 86_400))
     }
 
+    /// This many minutes.
+    #[must_use]
+    pub const fn of_minutes(minutes: u32) -> Self {
+        Self(Duration::from_secs(minutes as u64 * 60))
+    }
+
     /// The length itself.
     #[must_use]
     pub const fn duration(self) -> Duration {

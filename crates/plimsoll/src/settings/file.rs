@@ -1,9 +1,7 @@
-//! `plimsoll.toml`: how this lake is read and served.
-//!
-//! Every key has its default here; an unknown one is an error that names the line and what was
-//! probably meant. What to plan for stands in `plan.toml`, not here.
+//! The file as a whole: where it is found, and what its sections give together.
 
 use std::{
+    collections::BTreeMap,
     net::SocketAddr,
     path::{Path, PathBuf},
 };
@@ -13,6 +11,7 @@ use plimsoll_assembly::naming::{DeploymentRule, NameRule, Rules, RunRule};
 use plimsoll_plan::Span;
 use serde::Deserialize;
 
+use super::{Folders, Jobs, Journal, Kafka, Otlp, Query, Serve, Upkeep, Web};
 use crate::{
     cli::Shared,
     failure::{self, Failure},
@@ -29,109 +28,30 @@ const DEFAULT_LAKE: &str = "./lake";
 pub(crate) struct Settings {
     /// Folder or URL of the lake.
     lake: Option<String>,
+    /// What a `serve` process does.
+    pub(crate) serve: Serve,
     /// OTLP receivers.
     pub(crate) otlp: Otlp,
+    /// The broker that telemetry is read from, and kept on.
+    pub(crate) kafka: Option<Kafka>,
     /// Web port: health, metrics.
     pub(crate) web: Web,
     /// The journal of what was acknowledged and is not yet in the lake.
     pub(crate) journal: Journal,
     /// The SQL jobs.
     pub(crate) jobs: Jobs,
+    /// SQL over HTTP.
+    pub(crate) query: Query,
+    /// What keeps a lake fast as it grows.
+    pub(crate) upkeep: Upkeep,
+    /// How long rows are kept, by table; without an entry, for ever.
+    pub(crate) retention: BTreeMap<String, Span>,
     /// A user's own data files.
     pub(crate) folders: Folders,
     workflow: Vec<NameRule>,
     account: Vec<NameRule>,
     deployment: Vec<DeploymentRule>,
     run: Vec<RunRule>,
-}
-
-/// `[otlp]`.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Otlp {
-    /// Address of OTLP/gRPC.
-    pub(crate) grpc: SocketAddr,
-    /// Address of OTLP/HTTP.
-    pub(crate) http: SocketAddr,
-    /// Whether addresses that other machines reach are taken, although there is neither TLS nor a
-    /// token yet.
-    pub(crate) allow_remote: bool,
-    /// Bytes of one request once decompressed.
-    pub(crate) max_message_bytes: usize,
-}
-
-/// `[web]`.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Web {
-    /// Address of `/healthz`, `/readyz` and `/metrics`.
-    pub(crate) listen: SocketAddr,
-}
-
-/// `[journal]`.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Journal {
-    /// Folder; without it, `journal` in a local lake's folder, or `./journal`.
-    pub(crate) folder: Option<PathBuf>,
-}
-
-/// `[jobs]`.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Jobs {
-    /// How often `serve` runs them.
-    pub(crate) every: Span,
-    /// How long a run waits for its root, by the watermark.
-    pub(crate) acceptance_window: Span,
-    /// Time zone of the days and months that profiles are made for.
-    pub(crate) time_zone: String,
-    /// Memory for queries, bytes; past it the engine spills to temporary files.
-    pub(crate) memory_bytes: usize,
-}
-
-/// `[folders]`: a user's own files, laid over those that come with Plimsoll.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Folders {
-    /// SQL: jobs, views, checks.
-    pub(crate) sql: Option<PathBuf>,
-    /// Dialects of telemetry.
-    pub(crate) dialects: Option<PathBuf>,
-    /// Provider rules.
-    pub(crate) providers: Option<PathBuf>,
-    /// Holiday sets.
-    pub(crate) calendars: Option<PathBuf>,
-    /// Templates of the report.
-    pub(crate) templates: Option<PathBuf>,
-}
-
-impl Default for Otlp {
-    fn default() -> Self {
-        Self {
-            grpc: SocketAddr::from(([127, 0, 0, 1], 4317)),
-            http: SocketAddr::from(([127, 0, 0, 1], 4318)),
-            allow_remote: false,
-            max_message_bytes: 64 << 20,
-        }
-    }
-}
-
-impl Default for Web {
-    fn default() -> Self {
-        Self { listen: SocketAddr::from(([127, 0, 0, 1], 4320)) }
-    }
-}
-
-impl Default for Jobs {
-    fn default() -> Self {
-        Self {
-            every: "5m".parse().unwrap_or(Span::of_days(1)),
-            acceptance_window: "6h".parse().unwrap_or(Span::of_days(1)),
-            time_zone: "UTC".to_owned(),
-            memory_bytes: 2 << 30,
-        }
-    }
 }
 
 impl Settings {

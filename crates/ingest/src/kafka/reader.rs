@@ -1,0 +1,471 @@
+//! The thread that reads: it polls, always, and hands messages on in the order in which they come.
+//!
+//! It owns which partitions are read and whether they are paused; the flusher owns how far they were
+//! committed and the epoch; librdkafka owns who in the group reads what. Changes of the partitions are made
+//! one at a time, each in steps between polls, so that a slow lake never keeps this member from the group:
+//!
+//! * taken: ask where to read from, then read from there;
+//! * let go: read no more, have what was read committed (for a bounded time), then let go;
+//! * relocated (after a rewind, or when a topic was made again): stop, and as if taken.
+//!
+//! Nothing is right only because of that order: what a commit follows is checked by the commit.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rdkafka::consumer::{CommitMode, Consumer as _};
+use rdkafka::error::KafkaError;
+use rdkafka::message::{BorrowedMessage, Message as _};
+use rdkafka::{Offset, TopicPartitionList};
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
+
+use super::consumer::{self, Change, Consumer};
+use super::lane::Arrival;
+use super::locate;
+use super::message::Message;
+use super::options::KafkaSource;
+use super::order::Order;
+use super::partitions::Partitions;
+use super::pipeline::{Parcel, barrier};
+use super::place::{Placed, TopicPartition};
+use super::status::{At, Status};
+use super::topic_ids::watermarks;
+use crate::accept::now_unix_micros;
+use crate::budget::Budget;
+use crate::tables::Tables;
+
+/// Longest wait for a message.
+const POLL: Duration = Duration::from_millis(100);
+/// Longest wait for another message to hand on with those that came.
+const LINGER: Duration = Duration::from_millis(5);
+/// Bytes and number of messages that are handed on at once.
+const BUNDLE: (usize, usize) = (1 << 20, 4096);
+/// Bytes of messages that were read and are not yet with the flusher. Past them reading pauses, until
+/// half of them have gone.
+const UNDER_WAY: usize = 16 << 20;
+/// How long a partition that leaves may wait for its last commit: as long keeps the group waiting.
+const LAST_COMMIT: Duration = Duration::from_secs(15);
+/// From one look at topics and watermarks to the next.
+const LOOK: Duration = Duration::from_secs(10);
+/// Wait before the lake or the cluster is asked again where to read from.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+/// Waits before a member that has failed for good is made anew.
+const ANEW: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+
+/// What the thread works with.
+pub(super) struct Reader {
+    pub(super) source: KafkaSource,
+    /// The member's name in the group, the same after a restart.
+    pub(super) instance: String,
+    pub(super) tables: Tables,
+    pub(super) runtime: Handle,
+    pub(super) status: Arc<Status>,
+    pub(super) orders: mpsc::UnboundedReceiver<Order>,
+    /// For the answers to what is asked.
+    pub(super) answers: mpsc::WeakUnboundedSender<Order>,
+    /// None once nothing more is read.
+    pub(super) out: Option<mpsc::UnboundedSender<Parcel>>,
+    pub(super) state: State,
+}
+
+/// What changes as it works.
+pub(super) struct State {
+    partitions: Partitions,
+    epoch: u64,
+    bundle: Vec<Message>,
+    bundle_bytes: usize,
+    under_way: Arc<Budget>,
+    paused: bool,
+    /// Relocations that wait for their turn.
+    changes: VecDeque<Change>,
+    doing: Doing,
+    tickets: u64,
+    looked: Instant,
+}
+
+/// A change in the making.
+enum Doing {
+    Nothing,
+    Locating { ticket: u64, partitions: Vec<TopicPartition>, ask_again: Option<Instant> },
+    Leaving { partitions: Vec<TopicPartition>, committed: oneshot::Receiver<()>, until: Instant },
+}
+
+/// Why reading stopped.
+enum Stopped {
+    /// It was told to.
+    End,
+    /// The member is of no use any more.
+    Failed(String),
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            partitions: Partitions::default(),
+            epoch: 0,
+            bundle: Vec::new(),
+            bundle_bytes: 0,
+            under_way: Arc::new(Budget::new(UNDER_WAY)),
+            paused: false,
+            changes: VecDeque::new(),
+            doing: Doing::Nothing,
+            tickets: 0,
+            looked: Instant::now(),
+        }
+    }
+}
+
+impl Reader {
+    /// Reads with one member after another until it is told to end.
+    pub(super) fn run(mut self, first: Arc<Consumer>) {
+        let mut consumer = Some(first);
+        let mut wait = ANEW.0;
+        loop {
+            let made = match consumer.take() {
+                Some(made) => Ok(made),
+                None => consumer::create(&self.source, &self.instance, &self.status),
+            };
+            let began = Instant::now();
+            let stopped = match made {
+                Ok(member) => {
+                    let stopped = self.read(&member);
+                    member.context().close();
+                    stopped
+                }
+                Err(error) => Stopped::Failed(error.to_string()),
+            };
+            let Stopped::Failed(reason) = stopped else { return };
+            self.status.trouble(reason);
+            self.forget();
+            wait = if began.elapsed() > ANEW.1 { ANEW.0 } else { (wait * 2).min(ANEW.1) };
+            if self.wait(wait) {
+                return;
+            }
+        }
+    }
+
+    fn read(&mut self, consumer: &Arc<Consumer>) -> Stopped {
+        let topics: Vec<&str> = self.source.topics.iter().map(String::as_str).collect();
+        if let Err(error) = consumer.subscribe(&topics) {
+            return Stopped::Failed(format!("kafka.topics: {error}"));
+        }
+        loop {
+            while let Ok(order) = self.orders.try_recv() {
+                if self.obey(order, consumer) {
+                    return Stopped::End;
+                }
+            }
+            if self.orders.is_closed() {
+                return Stopped::End;
+            }
+            self.advance(consumer);
+            self.ease(consumer);
+            self.look(consumer);
+            match consumer.poll(if self.state.bundle.is_empty() { POLL } else { LINGER }) {
+                None => self.hand_on(),
+                Some(Ok(message)) => self.take(&message),
+                Some(Err(KafkaError::MessageConsumptionFatal(code))) => {
+                    let reason =
+                        consumer.client().fatal_error().map_or_else(String::new, |(_, reason)| reason);
+                    return Stopped::Failed(consumer::explain(code, &reason));
+                }
+                // What it means was said to the context.
+                Some(Err(_)) => {}
+            }
+        }
+    }
+
+    /// Does as told; whether that is to end.
+    fn obey(&mut self, order: Order, consumer: &Arc<Consumer>) -> bool {
+        match order {
+            Order::Rewind { epoch } => {
+                self.status.change(|status| status.rewinds += 1);
+                self.state.epoch = epoch;
+                self.relocate(self.state.partitions.all());
+            }
+            Order::Recreated(topics) => {
+                tracing::warn!(?topics, "topics were deleted and made again: they are read from their start");
+                let partitions = self.state.partitions.of(|topic| topics.iter().any(|known| known == topic));
+                self.relocate(partitions);
+            }
+            Order::Stored(numbers) => self.stored(&numbers, consumer),
+            Order::Located { ticket, found } => self.located(ticket, found, consumer),
+            Order::Well => self.status.well(),
+            Order::Finish => {
+                self.hand_on();
+                self.out = None;
+                let all = self.state.partitions.all();
+                all.iter().for_each(|at| self.state.partitions.suspend(at));
+            }
+            Order::End => return true,
+        }
+        false
+    }
+
+    /// Takes a message.
+    fn take(&mut self, message: &BorrowedMessage<'_>) {
+        let (Some(reading), Ok(offset)) = (
+            self.state.partitions.reading(message.topic(), message.partition()),
+            u64::try_from(message.offset()),
+        ) else {
+            return;
+        };
+        if offset < reading.next || self.out.is_none() {
+            return;
+        }
+        reading.next = offset + 1;
+        reading.fresh = false;
+        let message = Message::copy(Arc::clone(&reading.place), offset, now_unix_micros(), message);
+        let bytes = message.size();
+        self.state.bundle_bytes += bytes;
+        self.state.bundle.push(message);
+        self.status.change(|status| {
+            status.messages += 1;
+            status.bytes += bytes as u64;
+        });
+        if self.state.bundle_bytes >= BUNDLE.0 || self.state.bundle.len() >= BUNDLE.1 {
+            self.hand_on();
+        }
+    }
+
+    /// Hands on what was read.
+    fn hand_on(&mut self) {
+        let messages = std::mem::take(&mut self.state.bundle);
+        if messages.is_empty() {
+            return;
+        }
+        let held = self.state.under_way.take(std::mem::take(&mut self.state.bundle_bytes));
+        self.send(Parcel::Messages { epoch: self.state.epoch, messages, held });
+    }
+
+    fn send(&self, parcel: Parcel) {
+        if let Some(out) = &self.out {
+            // Without a flusher nothing is committed, and what was read is read again after a restart.
+            let _ended = out.send(parcel);
+        }
+    }
+
+    /// Pauses while too much is under way, and goes on once half of it is gone.
+    fn ease(&mut self, consumer: &Consumer) {
+        let under_way = self.state.under_way.used() + self.state.bundle_bytes;
+        let paused = if self.state.paused { under_way > UNDER_WAY / 2 } else { under_way >= UNDER_WAY };
+        if paused != self.state.paused {
+            self.state.paused = paused;
+            self.pause(consumer, &self.state.partitions.all());
+        }
+    }
+
+    /// Pauses partitions, or lets them go on, as all others.
+    fn pause(&self, consumer: &Consumer, partitions: &[TopicPartition]) {
+        let list = consumer::list(partitions);
+        let paused = self.state.paused;
+        let done = if paused { consumer.pause(&list) } else { consumer.resume(&list) };
+        if let Err(error) = done {
+            tracing::warn!(%error, paused, "partitions were not paused or resumed");
+        }
+        self.status.change(|status| status.paused = paused);
+    }
+
+    /// Makes the next step of a change.
+    fn advance(&mut self, consumer: &Arc<Consumer>) {
+        match &mut self.state.doing {
+            Doing::Nothing => {
+                // What the group waits for comes first.
+                match consumer.context().change().or_else(|| self.state.changes.pop_front()) {
+                    None => {}
+                    Some(Change::Assign(partitions)) => self.ask(partitions, consumer),
+                    Some(Change::Relocate(mut partitions)) => {
+                        partitions.retain(|at| self.state.partitions.contains(at));
+                        if let Err(error) = consumer::unassign(consumer, &partitions) {
+                            tracing::warn!(%error, "partitions were not stopped");
+                        }
+                        self.ask(partitions, consumer);
+                    }
+                    Some(Change::Revoke(partitions)) => self.leave(partitions, consumer),
+                }
+            }
+            Doing::Locating { ask_again, .. } => {
+                if ask_again.is_some_and(|at| at <= Instant::now())
+                    && let Doing::Locating { partitions, .. } =
+                        std::mem::replace(&mut self.state.doing, Doing::Nothing)
+                {
+                    self.ask(partitions, consumer);
+                }
+            }
+            Doing::Leaving { committed, until, .. } => {
+                let waiting = matches!(committed.try_recv(), Err(oneshot::error::TryRecvError::Empty));
+                if (!waiting || *until <= Instant::now())
+                    && let Doing::Leaving { partitions, .. } =
+                        std::mem::replace(&mut self.state.doing, Doing::Nothing)
+                {
+                    self.let_go(&partitions, consumer);
+                }
+            }
+        }
+    }
+
+    /// Asks where partitions are to be read from.
+    fn ask(&mut self, partitions: Vec<TopicPartition>, consumer: &Arc<Consumer>) {
+        self.state.tickets += 1;
+        let ticket = self.state.tickets;
+        let asked = locate::locate(Arc::clone(consumer), self.tables.clone(), partitions.clone());
+        let answers = self.answers.clone();
+        self.runtime.spawn(async move {
+            let found = asked.await;
+            if let Some(answers) = answers.upgrade() {
+                let _ended = answers.send(Order::Located { ticket, found });
+            }
+        });
+        self.state.doing = Doing::Locating { ticket, partitions, ask_again: None };
+    }
+
+    /// Reads partitions from where the tables are.
+    fn located(&mut self, answer: u64, found: Result<Vec<Placed>, String>, consumer: &Arc<Consumer>) {
+        let Doing::Locating { ticket, ask_again, .. } = &mut self.state.doing else { return };
+        if *ticket != answer {
+            return;
+        }
+        let placed = match found {
+            Ok(placed) => placed,
+            Err(reason) => {
+                *ask_again = Some(Instant::now() + ASK_AGAIN);
+                return self.status.trouble(reason);
+            }
+        };
+        self.state.doing = Doing::Nothing;
+        if let Err(error) = consumer::assign(consumer, &placed) {
+            return self.status.trouble(format!("partitions could not be taken: {error}"));
+        }
+        self.status.well();
+        let mut sources = Vec::new();
+        for at in &placed {
+            let Placed { place, held } = at;
+            self.state.partitions.place(at);
+            sources.push((Arc::clone(&place.source), *held));
+            let key = TopicPartition { topic: place.topic.clone(), partition: place.partition };
+            let at = At { stored: held.spans, watermarks: None };
+            self.status.change(|status| {
+                status.partitions.insert(key, at);
+            });
+            tracing::info!(source = %place.source, topic = place.topic, from = held.spans, "a partition is read");
+        }
+        // What was read under another epoch goes before.
+        self.hand_on();
+        self.send(Parcel::Pass(Arrival::Placed { epoch: self.state.epoch, sources }));
+        if self.state.paused {
+            self.pause(consumer, &self.state.partitions.all());
+        }
+    }
+
+    /// Reads partitions no more, and has what was read of them committed.
+    fn leave(&mut self, partitions: Vec<TopicPartition>, consumer: &Arc<Consumer>) {
+        self.hand_on();
+        partitions.iter().for_each(|at| self.state.partitions.suspend(at));
+        if consumer.assignment_lost() {
+            // They are another's already.
+            return self.let_go(&partitions, consumer);
+        }
+        let (parcel, committed) = barrier();
+        self.send(parcel);
+        self.state.doing = Doing::Leaving { partitions, committed, until: Instant::now() + LAST_COMMIT };
+    }
+
+    fn let_go(&mut self, partitions: &[TopicPartition], consumer: &Arc<Consumer>) {
+        for at in partitions {
+            self.state.partitions.remove(at);
+            self.status.change(|status| {
+                status.partitions.remove(at);
+            });
+        }
+        if let Err(error) = consumer::unassign(consumer, partitions) {
+            tracing::warn!(%error, "partitions were not let go");
+        }
+        tracing::info!(partitions = partitions.len(), "partitions were let go");
+    }
+
+    /// Stops partitions, to be read from where the tables are.
+    fn relocate(&mut self, partitions: Vec<TopicPartition>) {
+        self.state.bundle.clear();
+        self.state.bundle_bytes = 0;
+        partitions.iter().for_each(|at| self.state.partitions.suspend(at));
+        self.state.changes.push_back(Change::Relocate(partitions));
+    }
+
+    /// Notes what the lake holds, and tells the group's monitors.
+    fn stored(&self, numbers: &[(Arc<str>, u64)], consumer: &Arc<Consumer>) {
+        let mut list = TopicPartitionList::new();
+        for (source, number) in numbers {
+            // A partition that has left is no longer ours to speak of.
+            let Some(place) = self.state.partitions.by_source(source) else { continue };
+            let offset = Offset::Offset(i64::try_from(*number).unwrap_or(i64::MAX));
+            if let Err(error) = list.add_partition_offset(&place.topic, place.partition, offset) {
+                tracing::debug!(%error, "an offset is not committed");
+            }
+            let key = TopicPartition { topic: place.topic.clone(), partition: place.partition };
+            self.status.change(|status| status.partitions.entry(key).or_default().stored = *number);
+        }
+        if list.count() > 0
+            && let Err(error) = consumer.commit(&list, CommitMode::Async)
+        {
+            tracing::debug!(%error, "the group's offsets were not committed");
+        }
+    }
+
+    /// Looks from time to time how far the topics are, and whether they are still the same.
+    fn look(&mut self, consumer: &Arc<Consumer>) {
+        if self.state.looked.elapsed() < LOOK {
+            return;
+        }
+        self.state.looked = Instant::now();
+        for at in self.state.partitions.all() {
+            let watermarks = watermarks(consumer.client(), &at.topic, at.partition);
+            self.status.change(|status| {
+                if let Some(known) = status.partitions.get_mut(&at) {
+                    known.watermarks = watermarks;
+                }
+            });
+        }
+        let asked = locate::recreated(Arc::clone(consumer), self.state.partitions.topic_ids());
+        let answers = self.answers.clone();
+        self.runtime.spawn(async move {
+            let (Some(recreated), Some(answers)) = (asked.await, answers.upgrade()) else { return };
+            let order = if recreated.is_empty() { Order::Well } else { Order::Recreated(recreated) };
+            let _ended = answers.send(order);
+        });
+    }
+
+    /// Forgets the partitions of a member that is gone.
+    fn forget(&mut self) {
+        self.hand_on();
+        self.state.partitions = Partitions::default();
+        self.state.changes.clear();
+        self.state.doing = Doing::Nothing;
+        self.state.paused = false;
+        self.status.change(|status| {
+            status.partitions.clear();
+            status.paused = false;
+        });
+    }
+
+    /// Waits without a member; whether it was told to end.
+    fn wait(&mut self, wait: Duration) -> bool {
+        let until = Instant::now() + wait;
+        while Instant::now() < until {
+            while let Ok(order) = self.orders.try_recv() {
+                match order {
+                    Order::Rewind { epoch } => self.state.epoch = epoch,
+                    Order::Finish => self.out = None,
+                    Order::End => return true,
+                    _ => {}
+                }
+            }
+            if self.orders.is_closed() {
+                return true;
+            }
+            std::thread::sleep(POLL);
+        }
+        false
+    }
+}
