@@ -250,7 +250,7 @@ def test_partitions_of_a_killed_reader_move(kafka, plimsoll):
     group = fresh("plimsoll")
     readers = [plimsoll.beside("one"), plimsoll.beside("two")]
     for each in readers:
-        each.config(config(kafka, topic, group=group))
+        each.config(config(kafka, topic, group=group, sections='[journal]\nfolder = "journal"\n'))
     sent = 0
 
     def send_some():
@@ -315,7 +315,7 @@ def test_kafka_as_the_journal(kafka, plimsoll):
     and any number of writers share it; a request over the broker's limit is split."""
     topic = kafka.create(fresh("journal"), 4)
     group = fresh("plimsoll")
-    text = config(kafka, group=group, sections=f'[journal]\ntopic = "{topic}"\n')
+    text = config(kafka, group=group, sections=f'[journal]\nfolder = "journal"\ntopic = "{topic}"\n')
     receiver, *writers = [plimsoll.beside(name) for name in ("receiver", "writer-1", "writer-2")]
     for each in (receiver, *writers):
         each.config(text)
