@@ -49,9 +49,9 @@ def attach(connection, lake, *tables):
     return connection
 
 
-def pandas(lake, table, columns=None):
-    """A table as a pandas frame."""
-    return DeltaTable(_address(lake, table)).to_pandas(columns=columns)
+def pandas(lake, table, columns=None, version=None):
+    """A table as a pandas frame, the newest version of it unless one is named."""
+    return DeltaTable(_address(lake, table), version=version).to_pandas(columns=columns)
 
 
 def span_ids(lake):

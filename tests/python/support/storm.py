@@ -8,6 +8,7 @@ what was sent.
 import random
 import threading
 import time
+from collections import Counter
 from contextlib import ExitStack
 
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
@@ -19,7 +20,7 @@ from opentelemetry.trace import SpanKind, set_span_in_context
 from support.balance import Balance
 from support.command import Server
 from support.kafka import until
-from support.readers import span_ids
+from support.readers import pandas, span_ids
 from support.services import script, settings
 
 CALLS_A_RUN = 9
@@ -128,14 +129,23 @@ class Storm:
             self.moves += 1
         self._start(name)
 
+    def _pinned(self):
+        """The version of `spans` that Plimsoll's readers see: that of the last round of jobs."""
+        rounds = self.plimsoll.sql("SELECT versions['spans'] AS v FROM snapshots ORDER BY lake_version DESC LIMIT 1")
+        return rounds[0]["v"] if rounds else None
+
     def _readers_agree(self):
-        """Rows only come: whoever is asked later sees what was there before, and nobody sees a row twice."""
-        query = "SELECT span_id FROM lake.spans"
-        before = {row["span_id"] for row in self.plimsoll.sql(query)}
-        duck, pandas = span_ids(self.plimsoll.lake)
-        after = {row["span_id"] for row in self.plimsoll.sql(query)}
-        assert len(duck) == len(set(duck)) and len(pandas) == len(set(pandas)), "a row is there twice"
-        assert before <= set(duck) <= set(pandas) <= after, "readers see different rows"
+        """At the version that Plimsoll reads, deltalake sees the same rows; DuckDB, which reads the newest one, sees
+        these too; nobody sees a row twice."""
+        version = self._pinned()
+        ours = [row["span_id"] for row in self.plimsoll.sql("SELECT span_id FROM spans")]
+        if version is None or version != self._pinned():
+            # No round yet, or one that ended just now.
+            return
+        theirs = list(pandas(self.plimsoll.lake, "spans", ["span_id"], version).span_id)
+        assert sorted(ours) == sorted(theirs), f"version {version}: {len(ours)} rows, by deltalake {len(theirs)}"
+        duck, newest = span_ids(self.plimsoll.lake)
+        assert Counter(ours) <= Counter(duck) <= Counter(newest), "a row that was there is gone"
         self.checks += 1
 
     def run(self, seconds, broker_every=40.0, report=lambda _: None):
@@ -172,6 +182,7 @@ class Storm:
 
     def _at_rest(self):
         ends = {number: end for number, end in self.kafka.ends(self.topic).items() if end > 0}
+        assert ends, "nothing is on the topic"
         return self.kafka.committed(self.group, self.topic).items() >= ends.items()
 
     def verify(self):
