@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use plimsoll_catalog::Catalog;
-use plimsoll_lake::{Lake, Schemas};
+use plimsoll_lake::{Compaction, Lake, Schemas};
 use plimsoll_otlp::{Decoder, Dialects};
-use plimsoll_profile::{Limits, Policy, SessionFactory, SqlFiles};
+use plimsoll_profile::{Limits, Policy, SessionFactory, SqlFiles, Upkeep};
 
 use crate::{embedded, failure::Failure, settings::Settings};
 
@@ -69,4 +69,14 @@ pub(crate) fn sessions_within(settings: &Settings, limits: Limits) -> Result<Ses
         sql = sql.overlaid(folder).map_err(crate::failure::file(folder))?;
     }
     Ok(SessionFactory::new(policy, sql, limits))
+}
+
+/// What a beat of upkeep does.
+pub(crate) fn upkeep(settings: &Settings) -> Upkeep {
+    let ages = settings.retention.iter().map(|(table, age)| (table.clone(), age.duration()));
+    Upkeep {
+        compaction: Compaction { target_bytes: settings.upkeep.target_bytes, ..Compaction::default() },
+        retention: ages.collect(),
+        keep_versions: settings.upkeep.keep_versions.duration(),
+    }
 }

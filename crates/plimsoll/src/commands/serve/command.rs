@@ -144,7 +144,11 @@ impl Running {
             let runtime = RoleRuntime::start("jobs")?;
             let sessions = open::sessions(settings)?;
             let every = settings.jobs.every.duration();
-            background.push(runtime.handle().spawn(background::jobs(lake, sessions, every, stopped)));
+            let jobs = background::jobs(lake.clone(), sessions.clone(), every, stopped.clone());
+            background.push(runtime.handle().spawn(jobs));
+            let (options, every) = (open::upkeep(settings), settings.upkeep.every.duration());
+            let keep_up = background::keep_up(lake, sessions, options, every, stopped);
+            background.push(runtime.handle().spawn(keep_up));
             runtimes.push(runtime);
         }
         Ok(Self { ingest, pages, background, stop, runtimes })
