@@ -40,7 +40,7 @@ const POLL: Duration = Duration::from_millis(100);
 /// Longest wait for another message to hand on with those that came.
 const LINGER: Duration = Duration::from_millis(5);
 /// Bytes and number of messages that are handed on at once.
-const BUNDLE: (usize, usize) = (1 << 20, 4096);
+const BUNDLE: (usize, usize) = (1 << 20, 2048);
 /// Bytes of messages that were read and are not yet with the flusher. Past them reading pauses, until
 /// half of them have gone.
 const UNDER_WAY: usize = 16 << 20;
