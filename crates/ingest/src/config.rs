@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::dead_letter::DeadLetterOptions;
 use crate::journal::JournalOptions;
+use crate::kafka::KafkaSource;
 
 /// What [`crate::Ingest::start`] is told.
 #[derive(Debug, Clone)]
@@ -22,6 +24,10 @@ pub struct IngestConfig {
     pub limits: Limits,
     /// When the lake is written.
     pub flush: FlushOptions,
+    /// Topics to read; `None` for none.
+    pub kafka: Option<KafkaSource>,
+    /// Where what gives no rows is kept.
+    pub dead_letters: DeadLetterOptions,
 }
 
 /// Bounds of memory and time. Past the first a request is refused for good, past the others it is to
@@ -52,15 +58,19 @@ pub struct FlushOptions {
 }
 
 impl IngestConfig {
-    /// The defaults: gRPC on 127.0.0.1:4317, HTTP on 127.0.0.1:4318, the journal in `directory`.
+    /// The defaults: gRPC on 127.0.0.1:4317, HTTP on 127.0.0.1:4318, the journal in a directory and dead
+    /// letters in its folder `dead`, no Kafka.
     pub fn new(journal: impl Into<PathBuf>) -> Self {
+        let journal = JournalOptions::new(journal);
         Self {
             grpc: Some(SocketAddr::from(([127, 0, 0, 1], 4317))),
             http: Some(SocketAddr::from(([127, 0, 0, 1], 4318))),
             allow_remote: false,
-            journal: JournalOptions::new(journal),
+            dead_letters: DeadLetterOptions::new(journal.directory.join("dead")),
+            journal,
             limits: Limits::default(),
             flush: FlushOptions::default(),
+            kafka: None,
         }
     }
 }
