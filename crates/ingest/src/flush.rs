@@ -22,7 +22,7 @@ use crate::budget::{Budget, Reservation};
 use crate::config::FlushOptions;
 use crate::error::FlushError;
 use crate::inflate::inflate;
-use crate::journal::{Damage, Record, Replay, Replayed};
+use crate::journal::{Damage, Journal, Record, Replay, Replayed};
 use crate::tables::{Committed, Files, Held, Tables};
 
 /// Told after each commit.
@@ -40,6 +40,7 @@ pub(crate) type Command = oneshot::Sender<Result<(), FlushError>>;
 /// The flusher's state.
 pub(crate) struct Flusher {
     core: Arc<Core>,
+    journal: Arc<Journal>,
     tables: Tables,
     held: Held,
     options: FlushOptions,
@@ -101,6 +102,7 @@ impl Drop for Ending {
 impl Flusher {
     pub(crate) fn new(
         core: Arc<Core>,
+        journal: Arc<Journal>,
         tables: Tables,
         held: Held,
         options: FlushOptions,
@@ -108,7 +110,18 @@ impl Flusher {
         commands: mpsc::Receiver<Command>,
         flushed: watch::Sender<Flushed>,
     ) -> Self {
-        Self { core, tables, held, options, durable, commands, flushed, batch: Batch::default(), retry: None }
+        Self {
+            core,
+            journal,
+            tables,
+            held,
+            options,
+            durable,
+            commands,
+            flushed,
+            batch: Batch::default(),
+            retry: None,
+        }
     }
 
     /// Works until nobody can ask for anything any more, or until it can't.
@@ -184,7 +197,7 @@ impl Flusher {
             let files = &self.batch.files.quarantine;
             let committed =
                 self.tables.commit_quarantine(files, source, self.held.quarantine, last_seq).await?;
-            self.mine(committed)?;
+            self.mine(committed).await?;
             self.held.quarantine = last_seq;
             self.batch.files.quarantine.clear();
             let rows = std::mem::take(&mut self.batch.quarantined_rows);
@@ -195,7 +208,7 @@ impl Flusher {
         }
         let files = &self.batch.files.spans;
         let committed = self.tables.commit_spans(files, source, self.held.spans, last_seq).await?;
-        self.mine(committed)?;
+        self.mine(committed).await?;
         self.held.spans = last_seq;
         let rows = self.batch.stored;
         ledger.change(|counts| {
@@ -203,14 +216,18 @@ impl Flusher {
             counts.in_flight -= rows;
         });
         self.batch = Batch::default();
-        self.core.journal.release(last_seq);
+        self.journal.release(last_seq);
         Ok(())
     }
 
-    fn mine(&self, committed: Committed) -> Result<(), Failed> {
+    async fn mine(&self, committed: Committed) -> Result<(), Failed> {
         match committed {
             Committed::Ours => Ok(()),
-            Committed::Theirs => Err(Failed::Fatal(Fatal::Theirs(self.core.journal.node().to_owned()))),
+            Committed::Theirs => {
+                let found = self.tables.held(&self.core.source).await?;
+                self.journal.refuse(self.held.spans, found.spans.max(found.quarantine));
+                Err(Failed::Fatal(Fatal::Theirs(self.journal.node().to_owned())))
+            }
         }
     }
 
@@ -234,12 +251,12 @@ impl Flusher {
 
     /// Stores what a former process left in the journal.
     async fn replay(&mut self) -> Result<(), Fatal> {
-        let mut replay = self.core.journal.replay(self.held.spans);
+        let mut replay = self.journal.replay(self.held.spans);
         let mut records = 0_u64;
         loop {
-            let (core, held) = (Arc::clone(&self.core), self.held);
+            let (core, journal, held) = (Arc::clone(&self.core), Arc::clone(&self.journal), self.held);
             let read = tokio::task::spawn_blocking(move || {
-                let item = next(&core, held, &mut replay);
+                let item = next(&core, &journal, held, &mut replay);
                 (replay, item)
             });
             let Ok((rest, item)) = read.await else { return Ok(()) };
@@ -301,11 +318,11 @@ impl Batch {
 }
 
 /// The next record of a replay that still gives spans; `None` at the end.
-fn next(core: &Core, held: Held, replay: &mut Replay) -> Result<Option<Pending>, Fatal> {
+fn next(core: &Core, journal: &Journal, held: Held, replay: &mut Replay) -> Result<Option<Pending>, Fatal> {
     loop {
         let Some(item) = replay.next().transpose()? else { return Ok(None) };
         match item {
-            Replayed::Damaged(damage) => report(core, &damage),
+            Replayed::Damaged(damage) => report(core, journal, &damage),
             Replayed::Record(record) => match again(core, held, &record) {
                 Ok(pending) => return Ok(Some(pending)),
                 Err(reason) => {
@@ -316,7 +333,7 @@ fn next(core: &Core, held: Held, replay: &mut Replay) -> Result<Option<Pending>,
                     );
                     core.ledger.change(|counts| counts.damaged += 1);
                     if let Some(segment) = replay.segment() {
-                        core.journal.set_aside(segment);
+                        journal.set_aside(segment);
                     }
                 }
             },
@@ -349,9 +366,9 @@ fn again(core: &Core, held: Held, record: &Record) -> Result<Pending, String> {
     Ok(Pending { seq: record.seq, spans: decoded.spans, quarantined: decoded.quarantined, held })
 }
 
-fn report(core: &Core, damage: &Damage) {
+fn report(core: &Core, journal: &Journal, damage: &Damage) {
     let Damage { segment, from, to, seq } = damage;
     tracing::error!(segment = %segment.display(), from, to, seq, "part of the journal is damaged and its spans are lost");
     core.ledger.change(|counts| counts.damaged += 1);
-    core.journal.set_aside(segment);
+    journal.set_aside(segment);
 }

@@ -1,4 +1,4 @@
-//! The running whole: journal, receivers and flusher, started and ended in the right order.
+//! The running whole: log, receivers and flusher, each where it is wanted, started and ended in the right order.
 //!
 //! Invariant: whatever way it ends, what was acknowledged is in the lake or in the journal.
 
@@ -14,15 +14,16 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::accept::Core;
+use crate::accept::{Core, Log};
 use crate::budget::Budget;
-use crate::config::IngestConfig;
+use crate::config::{IngestConfig, LogKind};
 use crate::counts::{self, Counts, Ledger};
 use crate::error::{FlushError, IngestError};
 use crate::flush::{Command, Flushed, Flusher};
-use crate::journal::Journal;
+use crate::journal::{Journal, JournalOptions};
+use crate::kafka::Producer;
 use crate::receive;
-use crate::tables::Tables;
+use crate::tables::{Held, Tables};
 
 /// OTLP in, spans in the lake.
 ///
@@ -37,7 +38,8 @@ pub struct Ingest {
     flushed: watch::Receiver<Flushed>,
     stop: watch::Sender<bool>,
     receivers: Vec<JoinHandle<()>>,
-    flusher: JoinHandle<()>,
+    /// None where this process writes no lake.
+    flusher: Option<JoinHandle<()>>,
 }
 
 /// How ingest ended.
@@ -45,44 +47,54 @@ pub struct Ingest {
 pub struct Shutdown {
     /// Spans that the last flush brought into the lake.
     pub flushed: u64,
-    /// Spans that stay in the journal for the next start.
+    /// Spans that stay in the journal for the next start, as far as they are known.
     pub left_in_journal: u64,
+    /// Requests besides those that an earlier process left there and this one has not read back; how many
+    /// spans they hold is not known.
+    pub unread: u64,
 }
 
 impl Ingest {
-    /// Takes the journal, listens, and starts to store what the journal held. The global meter
-    /// provider must be set before, if metrics are to leave.
+    /// Takes the journal, listens, and starts to store what the journal held. Without a lake nothing is
+    /// stored: requests are received into a topic, for other processes. Without addresses nothing is
+    /// received. The global meter provider must be set before, if metrics are to leave.
     ///
     /// # Errors
-    /// The journal or the lake can't be used, or an address can't be listened on.
-    pub async fn start(config: IngestConfig, lake: Lake, decoder: Arc<Decoder>) -> Result<Self, IngestError> {
+    /// The journal or the lake can't be used, an address can't be listened on, or there is no lake and no
+    /// topic either.
+    pub async fn start(
+        config: IngestConfig,
+        lake: impl Into<Option<Lake>>,
+        decoder: Arc<Decoder>,
+    ) -> Result<Self, IngestError> {
         let http = listen(config.http, config.allow_remote).await?;
         let grpc = listen(config.grpc, config.allow_remote).await?;
-        let opened = Journal::open(config.journal)?;
-        if opened.torn_bytes() > 0 {
-            tracing::info!(
-                bytes = opened.torn_bytes(),
-                "a write that was never acknowledged was cut from the journal"
-            );
-        }
-        let source = format!("otlp/{}", opened.node());
-        let tables = Tables::open(&lake).await?;
-        let held = tables.held(&source).await?;
-        let journal = opened.start(held.spans.max(held.quarantine))?;
-        journal.release(held.spans);
-
+        let writing = match lake.into() {
+            Some(lake) => Some(Writing::open(config.journal, &lake).await?),
+            None if Journal::holds_records(&config.journal.directory) => {
+                return Err(IngestError::LeftInJournal(config.journal.directory));
+            }
+            None => None,
+        };
+        let journal = writing.as_ref().map(|writing| Arc::clone(&writing.journal));
         // The largest message must fit, compressed and not, or it would be refused for ever.
         let room = config.limits.in_flight_bytes.max(2 * config.limits.max_message_bytes);
         let (durable, to_flush) = mpsc::unbounded_channel();
+        let log = match (config.log, &journal) {
+            (LogKind::Kafka(log), _) => Log::Kafka(Producer::start(log, room)?),
+            (LogKind::Disk, Some(journal)) => Log::Disk(Arc::clone(journal)),
+            (LogKind::Disk, None) => return Err(IngestError::NothingWrites),
+        };
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let core = Arc::new(Core {
             decoder,
+            log,
             journal,
             ledger: Ledger::default(),
             in_flight: Arc::new(Budget::new(room)),
             backlog: Arc::new(Budget::new(config.limits.backlog_bytes)),
             limits: config.limits,
-            source,
+            source: writing.as_ref().map(|writing| writing.source.clone()).unwrap_or_default(),
             decoders: Arc::new(Semaphore::new(processors)),
             durable,
             closing: AtomicBool::new(false),
@@ -92,8 +104,11 @@ impl Ingest {
 
         let (commands, to_do) = mpsc::channel(16);
         let (told, flushed) = watch::channel(Flushed::default());
-        let flusher = Flusher::new(Arc::clone(&core), tables, held, config.flush, to_flush, to_do, told);
-        let flusher = tokio::spawn(flusher.run());
+        let flusher = writing.map(|Writing { journal, tables, held, .. }| {
+            let core = Arc::clone(&core);
+            let flusher = Flusher::new(core, journal, tables, held, config.flush, to_flush, to_do, told);
+            tokio::spawn(flusher.run())
+        });
         let (stop, stopped) = watch::channel(false);
         let mut ingest =
             Self { core, grpc: None, http: None, commands, flushed, stop, receivers: Vec::new(), flusher };
@@ -137,7 +152,7 @@ impl Ingest {
     /// Whether it can still do its work without a restart.
     #[must_use]
     pub fn alive(&self) -> bool {
-        self.core.journal.stopped().is_none()
+        self.core.journal.as_ref().is_none_or(|journal| journal.stopped().is_none())
             && self.core.flushing.load(Ordering::Relaxed)
             && (self.core.closing.load(Ordering::Relaxed)
                 || self.receivers.iter().all(|task| !task.is_finished()))
@@ -149,10 +164,16 @@ impl Ingest {
         self.core.ledger.counts()
     }
 
-    /// Bytes in the journal.
+    /// Bytes in the journal on the disk.
     #[must_use]
     pub fn journal_bytes(&self) -> u64 {
-        self.core.journal.bytes()
+        self.core.journal.as_ref().map_or(0, |journal| journal.bytes())
+    }
+
+    /// Bytes of decoded spans in memory that wait to be written to the lake.
+    #[must_use]
+    pub fn backlog_bytes(&self) -> usize {
+        self.core.backlog.used()
     }
 
     /// Tells of each commit, for what is to be done after one.
@@ -161,11 +182,15 @@ impl Ingest {
         self.flushed.clone()
     }
 
-    /// Brings everything that was acknowledged before this call into the lake.
+    /// Brings everything that was acknowledged before this call into the lake; where another process
+    /// writes it, there is nothing to bring.
     ///
     /// # Errors
     /// The lake took it not; it stays in the journal and is tried again.
     pub async fn flush(&self) -> Result<(), FlushError> {
+        if self.flusher.is_none() {
+            return Ok(());
+        }
         let ended = || FlushError("its writer has ended".to_owned());
         let (answer, answered) = oneshot::channel();
         self.commands.send(answer).await.map_err(|_| ended())?;
@@ -191,11 +216,22 @@ impl Ingest {
             Ok(Err(error)) => tracing::warn!(%error, "the last flush failed"),
             Err(_) => tracing::warn!("the last flush did not end in time"),
         }
-        self.flusher.abort();
+        if let Some(mut flusher) = self.flusher.take() {
+            flusher.abort();
+            // What it was doing when it was told to end may still have counted.
+            let _cancelled = (&mut flusher).await;
+        }
+        // The last records are acknowledged as the journal closes.
+        if let Some(journal) = &self.core.journal {
+            journal.close();
+        }
         let after = self.counts();
-        self.core.journal.close();
         let settled = |counts: Counts| counts.stored + counts.quarantined;
-        Shutdown { flushed: settled(after) - settled(before), left_in_journal: after.in_flight }
+        Shutdown {
+            flushed: settled(after) - settled(before),
+            left_in_journal: after.in_flight,
+            unread: self.core.journal.as_ref().map_or(0, |journal| journal.unread()),
+        }
     }
 }
 
@@ -203,11 +239,42 @@ impl Drop for Ingest {
     fn drop(&mut self) {
         self.core.closing.store(true, Ordering::Relaxed);
         self.stop.send_replace(true);
-        self.flusher.abort();
+        if let Some(flusher) = &self.flusher {
+            flusher.abort();
+        }
         for receiver in &self.receivers {
             receiver.abort();
         }
-        self.core.journal.abandon();
+        if let Some(journal) = &self.core.journal {
+            journal.abandon();
+        }
+    }
+}
+
+/// What a process has that writes the lake.
+struct Writing {
+    journal: Arc<Journal>,
+    /// In whose name its commits are.
+    source: String,
+    tables: Tables,
+    held: Held,
+}
+
+impl Writing {
+    async fn open(options: JournalOptions, lake: &Lake) -> Result<Self, IngestError> {
+        let opened = Journal::open(options)?;
+        if opened.torn_bytes() > 0 {
+            tracing::info!(
+                bytes = opened.torn_bytes(),
+                "a write that was never acknowledged was cut from the journal"
+            );
+        }
+        let source = format!("otlp/{}", opened.node());
+        let tables = Tables::open(lake).await?;
+        let held = tables.held(&source).await?;
+        let journal = opened.start(held.spans.max(held.quarantine))?;
+        journal.release(held.spans);
+        Ok(Self { journal: Arc::new(journal), source, tables, held })
     }
 }
 

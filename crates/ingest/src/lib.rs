@@ -16,6 +16,7 @@ pub mod dead_letter;
 mod error;
 pub mod file;
 mod flush;
+mod forward;
 mod inflate;
 mod ingest;
 pub mod journal;
@@ -24,7 +25,7 @@ mod receive;
 mod signal;
 mod tables;
 
-pub use config::{FlushOptions, IngestConfig, Limits};
+pub use config::{FlushOptions, IngestConfig, Limits, LogKind};
 pub use counts::Counts;
 pub use dead_letter::{DeadLetterOptions, DeadLetterPlace};
 pub use error::{FlushError, IngestError};
@@ -32,5 +33,5 @@ pub use file::{FileError, FileInput, FileOptions, FileReport, explain_file, inge
 pub use flush::Flushed;
 pub use inflate::Coding;
 pub use ingest::{Ingest, Shutdown};
-pub use kafka::{KafkaConnection, KafkaSource};
+pub use kafka::{KafkaConnection, KafkaLog, KafkaSource};
 pub use signal::Kept;

@@ -1,7 +1,10 @@
-//! Kafka: the connection that source, journal and dead letters share, and the source.
+//! Kafka: the connection that source, journal and dead letters share, the source, and the topic that is a journal.
 
 mod connection;
 mod options;
+mod produce;
 
 pub use connection::{ConnectionError, KafkaConnection};
 pub use options::{KafkaSource, KafkaSourceError};
+pub(crate) use produce::{Headers, Producer, PutError};
+pub use produce::{KafkaLog, KafkaLogError};

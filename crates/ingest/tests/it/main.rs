@@ -8,6 +8,7 @@ mod grpc;
 mod http;
 mod huge;
 mod journal;
+mod kafka_log;
 mod logs;
 mod pipeline;
 mod support;
