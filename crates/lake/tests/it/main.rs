@@ -1,5 +1,6 @@
 //! The lake as its users meet it: through the public API, on disk and in memory.
 
+mod chaos;
 mod commits;
 mod crashes;
 mod creation;
@@ -7,3 +8,4 @@ mod faults;
 mod fixtures;
 mod foreign;
 mod round_trip;
+mod storm;
