@@ -7,7 +7,7 @@
 -- partition: start_day
 -- replaces: touched days
 WITH weighed AS (
-  SELECT *, CAST(round(weight * 1000000) AS BIGINT) AS w, CAST(start_time AS BIGINT) / 1000000 AS second
+  SELECT *, CAST(round(coalesce(weight, 1) * 1000000) AS BIGINT) AS w, CAST(start_time AS BIGINT) / 1000000 AS second
   FROM attempts
   WHERE start_time >= $from_time AND start_time < $to_time
     AND CAST(start_time AS DATE) IN (SELECT start_day FROM touched_days)

@@ -1,7 +1,7 @@
 -- How far the data can be trusted: what is missing, estimated, conflicting, truncated, assumed or
 -- sampled, counted per service and dialect beside what could have been; under `seen` stands all there was.
 -- Spans are counted as received, by the day of receipt, a resend again; calls and runs once, by the day
--- of the run's start.
+-- of the run's start. What was counted of spans that have expired stands as it was counted.
 -- makes: quality
 -- key: start_day, service, dialect, counted, reason
 -- partition: start_day
@@ -38,6 +38,22 @@ WITH seen AS (
     GROUP BY received_day, service, reason
   )
   GROUP BY start_day, service
+), late AS (
+  -- Of runs that are not made anew, since spans of theirs have expired.
+  SELECT s.received_day AS start_day, s.service, s.dialect, count(*) AS count
+  FROM spans s
+  JOIN runs r
+    ON r.run_id = coalesce(
+      nullif(run_key(s.service, s.name, s.scope, s.session_id, s.run_key, s.link_trace_id, s.attributes), ''),
+      s.trace_id)
+  WHERE s.received_day IN (SELECT start_day FROM touched_days) AND $spans_kept_from > DATE '1970-01-01'
+    AND r.first_received < $spans_kept_from_time AND s.received_at > r.last_received
+  GROUP BY s.received_day, s.service, s.dialect
+), late_codes AS (
+  SELECT l.start_day, l.service, l.dialect, l.count, s.count AS total
+  FROM late l
+  JOIN seen s ON s.start_day = l.start_day AND (s.service IS NOT DISTINCT FROM l.service)
+    AND (s.dialect IS NOT DISTINCT FROM l.dialect)
 ), run_codes AS (
   SELECT start_day, service, CAST(NULL AS VARCHAR) AS dialect, sum(CASE WHEN reason = 'seen' THEN count END) AS total,
     array_agg(named_struct('reason', reason, 'count', count)) AS codes
@@ -115,3 +131,10 @@ UNION ALL
 SELECT service, dialect, c['reason'] AS reason, 'calls' AS counted, c['count'] AS count, c['of'] AS of, start_day
 FROM call_codes
 WHERE c['count'] > 0
+UNION ALL
+SELECT service, dialect, 'run_expired' AS reason, 'spans' AS counted, count, total AS of, start_day
+FROM late_codes
+UNION ALL
+SELECT service, dialect, reason, counted, count, of, start_day
+FROM quality
+WHERE counted = 'spans' AND start_day < $spans_kept_from AND start_day IN (SELECT start_day FROM touched_days)

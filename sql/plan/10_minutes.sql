@@ -3,7 +3,7 @@
 -- keeps: minutes
 WITH metered AS (
   SELECT account, region, pool, CAST(start_time AS BIGINT) / 60000000 AS minute,
-    CAST(round(weight * 1000000) AS BIGINT) AS w,
+    CAST(round(coalesce(weight, 1) * 1000000) AS BIGINT) AS w,
     meter(pool, start_time, throttled, billed, input_tokens, input_uncached, cache_read, cache_write,
       output_tokens, reasoning_tokens, max_output_tokens) AS m
   FROM attempts

@@ -4,7 +4,7 @@
 -- weighs; sums are of whole millionths.
 WITH metered AS (
   SELECT account, region, pool, CAST(start_time AS BIGINT) / 1000000 AS second,
-    CAST(round(weight * 1000000) AS BIGINT) AS w,
+    CAST(round(coalesce(weight, 1) * 1000000) AS BIGINT) AS w,
     meter(pool, start_time, throttled, billed, input_tokens, input_uncached, cache_read, cache_write,
       output_tokens, reasoning_tokens, max_output_tokens) AS m
   FROM attempts

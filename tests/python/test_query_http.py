@@ -61,7 +61,7 @@ def test_json_and_arrow(server):
         ("INSERT INTO runs SELECT * FROM runs", 400, "DML"),
         ("COPY runs TO '/tmp/copied.csv'", 400, "DML"),
         ("SELECT * FROM generate_series(1, 5000)", 400, "LIMIT"),
-        ("SELECT count(*) FROM generate_series(1, 100000000) a, generate_series(1, 100000000) b", 504, "plimsoll sql"),
+        ("SELECT count(*) FROM generate_series(1, 100000000000)", 504, "plimsoll sql"),
         ("SELECT array_agg(value) FROM generate_series(1, 30000000)", 507, "memory"),
         (b"\xff\xfe", 400, "UTF-8"),
     ],

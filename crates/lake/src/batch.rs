@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array, new_null_array};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
 use arrow::compute::{CastOptions, cast_with_options, concat_batches, take_record_batch};
-use arrow::datatypes::{DataType, Date32Type};
+use arrow::datatypes::{DataType, Date32Type, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::row::{RowConverter, SortField};
 
@@ -37,9 +37,20 @@ pub(crate) fn conform(schema: &TableSchema, batch: &RecordBatch) -> Result<Recor
             return Err(misfit(schema, field.name(), reason));
         }
     }
-    let columns: Vec<ArrayRef> = schema
-        .columns
+    fitted(schema, &schema.arrow(), batch)
+}
+
+/// Makes rows of a file fit the table, without its partition columns: like [`conform`].
+pub(crate) fn fit_file(schema: &TableSchema, batch: &RecordBatch) -> Result<RecordBatch> {
+    fitted(schema, &schema.arrow_in_file(), batch)
+}
+
+/// Makes rows fit the columns of the table that `arrow` names.
+fn fitted(schema: &TableSchema, arrow: &SchemaRef, batch: &RecordBatch) -> Result<RecordBatch> {
+    let columns: Vec<ArrayRef> = arrow
+        .fields()
         .iter()
+        .filter_map(|field| schema.column(field.name()))
         .map(|column| {
             let given = batch.column_by_name(&column.name);
             let fitted = fit(column, given, batch.num_rows())
@@ -51,7 +62,8 @@ pub(crate) fn conform(schema: &TableSchema, batch: &RecordBatch) -> Result<Recor
             Ok(fitted)
         })
         .collect::<Result<_>>()?;
-    RecordBatch::try_new(schema.arrow(), columns).map_err(|e| encode_error(schema, e))
+    let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::clone(arrow), columns, &rows).map_err(|e| encode_error(schema, e))
 }
 
 /// One column as the table wants it.

@@ -1,24 +1,32 @@
 //! Compaction: many small files of a partition become few, sorted.
 //!
 //! A flush every few seconds makes thousands of files a day; a query opens each of them. When to compact
-//! is left to the caller. Invariant: the rows of the table are the same before and after, at every
+//! is left to the caller; which files are merged is `plan.rs`, how, in bounded memory, `sort.rs` (what
+//! was flushed) and `concat.rs` (what is sorted). Every merger is a commit of its own. Invariant: the rows of the table are the same before and after, at every
 //! moment and after every crash; that they are is [`Table::rewrite`]'s doing.
+
+mod concat;
+mod plan;
+mod sort;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 
-use crate::stats::{day_number, days_since_1970};
-use crate::{DataFile, Order, Result, Snapshot, Table};
+use self::plan::Step;
+use self::sort::Groups;
+pub(crate) use self::sort::Sorter;
+use crate::{DataFile, Result, Snapshot, Table};
 
 /// Which files are merged, and how large they become.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compaction {
-    /// Bytes that a finished file has, or somewhat more.
+    /// Bytes that a finished file has: from half of this to half as much again.
     pub target_bytes: u64,
     /// Fewest files of like size that are worth merging.
     pub min_files: usize,
-    /// Bytes of decoded rows that are held at once.
+    /// Bytes of decoded rows that are held at once; with what is read and encoded meanwhile, memory
+    /// grows by some half more.
     pub memory_bytes: usize,
     /// Version that jobs have read: files that hold rows which came after it are merged with each other
     /// only, for a merged file is new to the jobs when a part of it is. None where no jobs read it.
@@ -73,17 +81,19 @@ impl Table {
     /// [`crate::Error::Log`] where the log cannot be read.
     pub async fn compaction_plan(&self, compaction: &Compaction) -> Result<Vec<Planned>> {
         let base = self.snapshot().await?;
-        let groups = compaction.groups(base.files(), &self.fresh(&base, compaction).await?);
-        let planned = groups.into_iter().map(|group| Planned {
-            partition: group.first().map(|file| file.partition_values.clone()).unwrap_or_default(),
-            files: group.len(),
-            bytes: group.iter().map(|file| file.size).sum(),
-            rows: group.iter().map(|file| file.rows).sum(),
+        let steps =
+            plan::steps(compaction, base.files(), &self.fresh(&base, compaction).await?, &BTreeSet::new());
+        let planned = steps.iter().map(Step::files).map(|files| Planned {
+            partition: files.first().map(|file| file.partition_values.clone()).unwrap_or_default(),
+            files: files.len(),
+            bytes: files.iter().map(|file| file.size).sum(),
+            rows: files.iter().map(|file| file.rows).sum(),
         });
         Ok(planned.collect())
     }
 
-    /// Merges small files, a few at a time, each merger a commit of its own.
+    /// Merges files until nothing is left that is worth it, each merger a commit of its own. Dropping
+    /// the future stops it between two commits or before one.
     ///
     /// # Errors
     /// [`crate::Error::Conflict`] where another rewrite came in between: what was merged until then
@@ -92,23 +102,85 @@ impl Table {
     /// columns that are not known here.
     pub async fn compact(&self, compaction: &Compaction) -> Result<Compacted> {
         let mut done = Compacted::default();
-        let mut base = self.snapshot().await?;
-        self.all_columns_known(&base)?;
-        let fresh = self.fresh(&base, compaction).await?;
-        for group in compaction.groups(base.files(), &fresh) {
-            let mut rows = Vec::new();
-            for file in &group {
-                rows.extend(self.read(file).await?);
+        let mut full = BTreeSet::new();
+        loop {
+            let mut base = self.snapshot().await?;
+            self.all_columns_known(&base)?;
+            let fresh = self.fresh(&base, compaction).await?;
+            let steps = plan::steps(compaction, base.files(), &fresh, &full);
+            if steps.is_empty() {
+                return Ok(done);
             }
-            let merged = self.write(&rows, Order::Sorted).await?;
-            done.from += group.len();
-            done.bytes_from += group.iter().map(|file| file.size).sum::<u64>();
-            done.into += merged.len();
-            done.bytes_into += merged.iter().map(|file| file.size).sum::<u64>();
-            self.rewrite(&base, merged, group, &[], false).await?;
-            base = self.snapshot().await?;
+            for step in steps {
+                let files = match step {
+                    Step::Sort(files) => files,
+                    Step::Concat(files) => {
+                        let (table, inputs) = (self.clone(), files.clone());
+                        match self.blocking(move || concat::concat(&table, &inputs)).await? {
+                            Some(whole) => {
+                                base = self.swap(&base, files, vec![whole], &mut done).await?;
+                                continue;
+                            }
+                            None => files,
+                        }
+                    }
+                };
+                base = self.sort_files(base, files, compaction.memory_bytes, &mut full, &mut done).await?;
+            }
         }
-        Ok(done)
+    }
+
+    /// Sorts files of one partition, group by group: one is encoded while the next is read.
+    async fn sort_files(
+        &self,
+        mut base: Snapshot,
+        files: Vec<DataFile>,
+        memory: usize,
+        full: &mut BTreeSet<String>,
+        done: &mut Compacted,
+    ) -> Result<Snapshot> {
+        let Some(partition) = files.first().map(|file| file.partition_values.clone()) else {
+            return Ok(base);
+        };
+        let mut groups = Groups::new(self, files, memory / 2);
+        let (mut from, mut into) = (Vec::new(), Vec::new());
+        let mut group = groups.next().await?;
+        while let Some(rows) = group {
+            let (table, partition) = (self.clone(), partition.clone());
+            let writing = self.blocking(move || rows.write(&table, &partition));
+            let (written, next) = futures::join!(writing, groups.next());
+            let written = written?;
+            from.extend(written.from);
+            if matches!(next, Ok(Some(_))) {
+                full.extend(written.file.iter().map(|file| file.path.clone()));
+            }
+            into.extend(written.file);
+            if !written.in_the_middle {
+                base = self.swap(&base, std::mem::take(&mut from), std::mem::take(&mut into), done).await?;
+            }
+            group = next?;
+        }
+        Ok(base)
+    }
+
+    /// Puts files in the place of others that hold the same rows.
+    async fn swap(
+        &self,
+        base: &Snapshot,
+        from: Vec<DataFile>,
+        into: Vec<DataFile>,
+        done: &mut Compacted,
+    ) -> Result<Snapshot> {
+        let bytes = |files: &[DataFile]| files.iter().map(|file| file.size).sum::<u64>();
+        let more = Compacted {
+            from: done.from + from.len(),
+            into: done.into + into.len(),
+            bytes_from: done.bytes_from + bytes(&from),
+            bytes_into: done.bytes_into + bytes(&into),
+        };
+        self.rewrite(base, into, from, &[], false).await?;
+        *done = more;
+        self.snapshot().await
     }
 
     /// Paths of the files that hold rows which jobs have not read.
@@ -117,43 +189,5 @@ impl Table {
             return Ok(BTreeSet::new());
         };
         Ok(self.added_since(version, base).await?.into_iter().map(|file| file.path).collect())
-    }
-}
-
-impl Compaction {
-    /// The files to be merged with each other, one group after the other.
-    fn groups(&self, files: &[DataFile], fresh: &BTreeSet<String>) -> Vec<Vec<DataFile>> {
-        let mut partitions: BTreeMap<_, Vec<&DataFile>> = BTreeMap::new();
-        for file in files.iter().filter(|file| file.size < self.target_bytes / 2) {
-            let key = (&file.partition_values, fresh.contains(&file.path));
-            partitions.entry(key).or_default().push(file);
-        }
-        let mut groups = Vec::new();
-        for ((values, _), files) in partitions {
-            let least = if self.is_closed(values) { 2 } else { self.min_files };
-            if files.len() < least {
-                continue;
-            }
-            let mut group: Vec<DataFile> = Vec::new();
-            for file in files {
-                let held: u64 = group.iter().map(|file| file.size).sum();
-                if held + file.size > self.target_bytes {
-                    groups.push(std::mem::take(&mut group));
-                }
-                group.push(file.clone());
-            }
-            groups.push(group);
-        }
-        groups.retain(|group| group.len() > 1);
-        groups
-    }
-
-    /// Whether no more rows are expected in a partition.
-    fn is_closed(&self, values: &BTreeMap<String, Option<String>>) -> bool {
-        let Some(before) = self.closed_before.map(days_since_1970) else {
-            return false;
-        };
-        let day = values.values().next().and_then(|value| value.as_deref()).and_then(day_number);
-        day.is_some_and(|day| day < before)
     }
 }

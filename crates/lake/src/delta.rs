@@ -182,6 +182,10 @@ impl TableLog for DeltaLog {
         Ok(Some(snapshot))
     }
 
+    async fn replayed(&self, version: Option<i64>) -> Result<Option<Snapshot>> {
+        Ok(replay::load(&self.schema, &self.logs, version).await?.map(|loaded| loaded.snapshot))
+    }
+
     async fn commit(&self, base: &Snapshot, commit: &Commit) -> Result<i64> {
         let version = base.version() + 1;
         let writer = base.definition().writer;
@@ -210,6 +214,7 @@ impl TableLog for DeltaLog {
                 match action {
                     Action::Add(add) => drop(change.added.insert(add.path, add.data_change)),
                     Action::Remove(remove) => change.removed.push(remove.path),
+                    Action::Txn(txn) => change.txns.push((txn.app_id, txn.version)),
                     _ => {}
                 }
             }
@@ -222,6 +227,19 @@ impl TableLog for DeltaLog {
         let mut table = DeltaTable::new(Arc::clone(&self.logs));
         table.load_version(actions::version_number(version)).await.map_err(self.wrong())?;
         deltalake_core::checkpoints::create_checkpoint(&table, None).await.map_err(self.wrong())
+    }
+
+    async fn hinted_checkpoint(&self) -> Result<Option<i64>> {
+        let at = self.logs.log_path().clone().join("_last_checkpoint");
+        let hint = match self.logs.object_store(None).get(&at).await {
+            Err(object_store::Error::NotFound { .. }) => return Ok(None),
+            Ok(hint) => hint.bytes().await,
+            Err(error) => Err(error),
+        };
+        let wrong = Error::store(format!("reading {at} of {}", self.schema.name));
+        let hint: serde_json::Value = serde_json::from_slice(&hint.map_err(wrong)?).unwrap_or_default();
+        // What is no hint names no version that could be there.
+        Ok(Some(hint["version"].as_i64().unwrap_or(-1)))
     }
 
     async fn listing(&self) -> Result<Listing> {

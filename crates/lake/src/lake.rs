@@ -110,11 +110,11 @@ impl Lake {
         snapshot.map(|snapshot| self.make(name, log, &snapshot)).transpose()
     }
 
-    fn log(&self, name: &str) -> Result<Arc<dyn TableLog>> {
+    pub(crate) fn log(&self, name: &str) -> Result<Arc<dyn TableLog>> {
         Ok(Arc::new(DeltaLog::new(self.0.schemas.shared(name)?, self.store())))
     }
 
-    fn make(&self, name: &str, log: Arc<dyn TableLog>, found: &Snapshot) -> Result<Table> {
+    pub(crate) fn make(&self, name: &str, log: Arc<dyn TableLog>, found: &Snapshot) -> Result<Table> {
         let columns = &found.definition().columns;
         let nullable = |column: &str| columns.get(column).is_none_or(|(_, nullable)| *nullable);
         let schema = self.0.schemas.shared(name)?.relaxed(nullable);

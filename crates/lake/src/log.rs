@@ -21,6 +21,10 @@ pub trait TableLog: Debug + Send + Sync {
     /// The table at a version, or at its latest; none where it does not exist.
     async fn snapshot(&self, version: Option<i64>) -> Result<Option<Snapshot>>;
 
+    /// The same, by reading the log anew from the checkpoint before it: what is in memory does not
+    /// count.
+    async fn replayed(&self, version: Option<i64>) -> Result<Option<Snapshot>>;
+
     /// Makes the version after `base`.
     ///
     /// # Errors
@@ -33,6 +37,9 @@ pub trait TableLog: Debug + Send + Sync {
 
     /// Writes the state at a version in one file, so that readers need not replay the log.
     async fn checkpoint(&self, version: i64) -> Result<()>;
+
+    /// The version that the log's hint for readers names as the last checkpoint, where there is one.
+    async fn hinted_checkpoint(&self) -> Result<Option<i64>>;
 
     /// What lies in the log now.
     async fn listing(&self) -> Result<Listing>;
@@ -71,4 +78,6 @@ pub struct Change {
     pub added: BTreeMap<String, bool>,
     /// Paths of the files removed.
     pub removed: Vec<String>,
+    /// Transactions taken.
+    pub txns: Vec<(String, i64)>,
 }

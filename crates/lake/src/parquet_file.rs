@@ -1,4 +1,4 @@
-//! One Parquet file: from rows to bytes with statistics, and back.
+//! One Parquet file from the writer's side: from rows to bytes with statistics.
 //!
 //! How a file is laid out is decided here and nowhere else: zstd at its fastest level (Snappy in files of
 //! few rows), row groups that a reader can share out among threads, page index, dictionaries where values repeat, a Bloom filter
@@ -7,10 +7,10 @@
 //! Invariant: the file has no partition column (their values are in the log) and no column that the
 //! table does not have.
 
+use std::io::Write;
+
 use arrow::array::RecordBatch;
-use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -42,30 +42,41 @@ pub(crate) struct Encoded {
 
 /// Encodes rows (without partition columns) as one file.
 pub(crate) fn encode(schema: &TableSchema, rows: &[RecordBatch], sorted: bool) -> Result<Encoded> {
-    let mut bytes = Vec::new();
     let count = rows.iter().map(|batch| batch.num_rows() as u64).sum();
-    let footer = properties(schema, sorted, count)
-        .and_then(|properties| write(schema, rows, properties, &mut bytes))
-        .map_err(|e| Error::Encode { table: schema.name.clone(), reason: e.to_string() })?;
+    let wrong = |e: ParquetError| encode_error(schema, &e);
+    let mut writer = writer(schema, sorted, count, Vec::new())?;
+    for batch in rows {
+        writer.write(batch).map_err(wrong)?;
+    }
+    let footer = writer.finish().map_err(wrong)?;
+    let bytes = std::mem::take(writer.inner_mut());
     Ok(Encoded { rows: count, stats: FileStats::from_footer(schema, &footer), bytes })
 }
 
-fn write(
+/// Begins a file of about `rows` rows (without partition columns).
+pub(crate) fn writer<W: Write + Send>(
     schema: &TableSchema,
-    rows: &[RecordBatch],
-    properties: WriterProperties,
-    bytes: &mut Vec<u8>,
-) -> Result<parquet::file::metadata::ParquetMetaData, ParquetError> {
+    sorted: bool,
+    rows: u64,
+    to: W,
+) -> Result<ArrowWriter<W>> {
+    let wrong = |e: ParquetError| encode_error(schema, &e);
     // The Arrow schema is not embedded: the Parquet one says it all, and every engine reads that.
-    let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
-    let mut writer = ArrowWriter::try_new_with_options(bytes, schema.arrow_in_file(), options)?;
-    for batch in rows {
-        writer.write(batch)?;
-    }
-    writer.close()
+    let options = ArrowWriterOptions::new()
+        .with_properties(properties(schema, sorted, rows).map_err(wrong)?)
+        .with_skip_arrow_metadata(true);
+    ArrowWriter::try_new_with_options(to, schema.arrow_in_file(), options).map_err(wrong)
 }
 
-fn properties(schema: &TableSchema, sorted: bool, rows: u64) -> Result<WriterProperties, ParquetError> {
+pub(crate) fn encode_error(schema: &TableSchema, error: &ParquetError) -> Error {
+    Error::Encode { table: schema.name.clone(), reason: error.to_string() }
+}
+
+pub(crate) fn properties(
+    schema: &TableSchema,
+    sorted: bool,
+    rows: u64,
+) -> Result<WriterProperties, ParquetError> {
     let compression =
         if rows < ZSTD_ROWS { Compression::SNAPPY } else { Compression::ZSTD(ZstdLevel::try_new(1)?) };
     let mut properties = WriterProperties::builder()
@@ -139,13 +150,4 @@ fn leaf_count(field: &arrow::datatypes::Field) -> usize {
         arrow::datatypes::DataType::Map(..) => 2,
         _ => 1,
     }
-}
-
-/// Reads a whole file.
-///
-/// # Errors
-/// What is wrong with the bytes, where they are not a whole Parquet file.
-pub(crate) fn decode(bytes: Bytes) -> Result<Vec<RecordBatch>, ParquetError> {
-    let rows = ParquetRecordBatchReaderBuilder::try_new(bytes)?.with_batch_size(64 * 1024).build()?;
-    rows.collect::<Result<_, _>>().map_err(ParquetError::from)
 }

@@ -1,15 +1,51 @@
 //! Reading a file's rows, as the table has them: columns that an old file lacks are null, those that the
 //! description lacks are left out, the partition's come from the log.
 //!
-//! Invariant: a damaged file is an error with its path, never a panic and never fewer rows.
+//! A small file is fetched whole, a large one row group by row group, so that memory stays bounded
+//! however large it is. Invariant: a damaged file is an error with its path, never a panic and never
+//! fewer rows.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Date32Array, RecordBatch, RecordBatchOptions};
+use arrow::array::{ArrayRef, Date32Array, RecordBatch, new_null_array};
+use bytes::Bytes;
 use object_store::ObjectStoreExt;
+use parquet::errors::ParquetError;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
+use crate::parquet_read::{Footer, Section};
 use crate::stats::day_number;
-use crate::{DataFile, Error, Result, Table, batch, parquet_file};
+use crate::{DataFile, Error, Result, Table, TableSchema, batch};
+
+/// Rows in a batch where whole files are read.
+const BATCH: usize = 64 * 1024;
+
+/// Bytes up to which a file is fetched whole.
+const WHOLE: u64 = 4 << 20;
+
+/// Bytes from a large file's end that are fetched in the hope that they hold its footer.
+const TAIL: u64 = 256 << 10;
+
+/// The rows of a file (without partition columns), batch by batch, decoded ahead by another thread.
+pub(crate) struct Rows {
+    batches: mpsc::Receiver<Result<RecordBatch>>,
+    reader: JoinHandle<()>,
+}
+
+impl Rows {
+    /// The next rows, or none at the end.
+    pub(crate) async fn next(&mut self) -> Option<Result<RecordBatch>> {
+        self.batches.recv().await
+    }
+}
+
+impl Drop for Rows {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}
 
 impl Table {
     /// Reads a whole file: all columns of the table, the partition's included.
@@ -17,59 +53,171 @@ impl Table {
     /// # Errors
     /// [`Error::Damaged`] with the file's path where it is gone, cut short or not Parquet.
     pub async fn read(&self, file: &DataFile) -> Result<Vec<RecordBatch>> {
-        let location = self.location(file);
-        let damaged = |reason: String| Error::Damaged { path: location.to_string(), reason };
-        let found = match self.store().get(&location).await {
-            Err(object_store::Error::NotFound { .. }) => {
-                return Err(damaged("it is gone, though the log names it".to_owned()));
-            }
-            found => found.map_err(Error::store(format!("reading {location}")))?,
-        };
-        let bytes = found.bytes().await.map_err(Error::store(format!("reading {location}")))?;
-        if bytes.len() as u64 != file.size {
-            let reason = format!("it holds {} bytes, the log says {}", bytes.len(), file.size);
-            return Err(damaged(reason));
+        let mut rows = self.rows(file, BATCH);
+        let mut whole = Vec::new();
+        while let Some(batch) = rows.next().await {
+            whole.push(self.with_partition(file, &batch?)?);
         }
-        // The Parquet reader stops some tasks on damaged footers instead of returning an error.
-        let decoded = tokio::task::spawn_blocking(move || parquet_file::decode(bytes))
-            .await
-            .map_err(|e| damaged(format!("its reader stopped: {e}")))?
-            .map_err(|e| damaged(e.to_string()))?;
-        let rows: Vec<RecordBatch> = decoded
-            .iter()
-            .map(|rows| self.whole(file, rows).map_err(|e| damaged(e.to_string())))
-            .collect::<Result<_>>()?;
-        let found: u64 = rows.iter().map(|batch| batch.num_rows() as u64).sum();
-        if found != file.rows {
-            return Err(damaged(format!("it holds {found} rows, the log says {}", file.rows)));
-        }
-        Ok(rows)
+        Ok(whole)
+    }
+
+    /// Begins to read a file.
+    pub(crate) fn rows(&self, file: &DataFile, batch_rows: usize) -> Rows {
+        let (send, batches) = mpsc::channel(1);
+        let reading = Reading { table: self.clone(), file: file.clone(), batch_rows, send };
+        Rows { batches, reader: tokio::spawn(reading.run()) }
+    }
+
+    /// All bytes of a file.
+    ///
+    /// # Errors
+    /// Like [`Table::read`].
+    pub(crate) async fn bytes(&self, file: &DataFile) -> Result<Bytes> {
+        let (send, _) = mpsc::channel(1);
+        Reading { table: self.clone(), file: file.clone(), batch_rows: BATCH, send }.whole().await
+    }
+
+    /// A file's footer.
+    ///
+    /// # Errors
+    /// Like [`Table::read`].
+    pub(crate) async fn footer(&self, file: &DataFile) -> Result<Footer> {
+        let (send, _) = mpsc::channel(1);
+        Reading { table: self.clone(), file: file.clone(), batch_rows: BATCH, send }.footer().await
     }
 
     /// A file's rows with the columns that only the log holds.
-    fn whole(&self, file: &DataFile, rows: &RecordBatch) -> Result<RecordBatch> {
-        let mut columns: Vec<(String, ArrayRef)> = rows
-            .schema_ref()
-            .fields()
-            .iter()
-            .zip(rows.columns())
-            .map(|(field, column)| (field.name().clone(), Arc::clone(column)))
-            .collect();
-        for (name, value) in &file.partition_values {
-            let day = value.as_deref().and_then(day_number);
-            let column = Date32Array::from_iter(std::iter::repeat_n(day, rows.num_rows()));
-            columns.push((name.clone(), Arc::new(column)));
-        }
-        let fields: Vec<_> = columns
-            .iter()
-            .map(|(name, column)| arrow::datatypes::Field::new(name, column.data_type().clone(), true))
-            .collect();
-        let joined = RecordBatch::try_new_with_options(
-            Arc::new(arrow::datatypes::Schema::new(fields)),
-            columns.into_iter().map(|(_, column)| column).collect(),
-            &RecordBatchOptions::new().with_row_count(Some(rows.num_rows())),
-        );
-        let joined = joined.map_err(|e| batch::encode_error(self.schema(), e))?;
-        batch::conform(self.schema(), &joined)
+    pub(crate) fn with_partition(&self, file: &DataFile, rows: &RecordBatch) -> Result<RecordBatch> {
+        let schema = self.schema();
+        let columns = schema.columns.iter().map(|column| -> ArrayRef {
+            if let Some(value) = file.partition_values.get(&column.name) {
+                let day = value.as_deref().and_then(day_number);
+                return Arc::new(Date32Array::from_iter(std::iter::repeat_n(day, rows.num_rows())));
+            }
+            let held = rows.column_by_name(&column.name);
+            held.map_or_else(|| new_null_array(&column.data_type.arrow(), rows.num_rows()), Arc::clone)
+        });
+        RecordBatch::try_new(schema.arrow(), columns.collect()).map_err(|e| batch::encode_error(schema, e))
     }
+}
+
+/// The reading of one file.
+struct Reading {
+    table: Table,
+    file: DataFile,
+    batch_rows: usize,
+    send: mpsc::Sender<Result<RecordBatch>>,
+}
+
+impl Reading {
+    async fn run(self) {
+        if let Err(error) = self.read().await {
+            // Nobody who listens means that nobody wants to know.
+            let _ = self.send.send(Err(error)).await;
+        }
+    }
+
+    async fn read(&self) -> Result<()> {
+        let mut rows = 0;
+        if self.file.size <= WHOLE {
+            let section = Section::whole(self.whole().await?);
+            rows += self.decode(section, None).await?;
+        } else {
+            let footer = self.footer().await?;
+            for group in 0..footer.row_groups() {
+                let range = footer.range(group).filter(|range| range.end <= self.file.size);
+                let range =
+                    range.ok_or_else(|| self.damaged("its footer points beyond its end".to_owned()))?;
+                let bytes = self.fetch(Some(range.clone())).await?;
+                let section = Section { start: range.start, bytes, len: self.file.size };
+                rows += self.decode(section, Some((footer.clone(), group))).await?;
+            }
+        }
+        if rows != self.file.rows {
+            return Err(self.damaged(format!("it holds {rows} rows, the log says {}", self.file.rows)));
+        }
+        Ok(())
+    }
+
+    async fn whole(&self) -> Result<Bytes> {
+        let bytes = self.fetch(None).await?;
+        if bytes.len() as u64 != self.file.size {
+            let reason = format!("it holds {} bytes, the log says {}", bytes.len(), self.file.size);
+            return Err(self.damaged(reason));
+        }
+        Ok(bytes)
+    }
+
+    /// The footer of a file that is not fetched whole.
+    async fn footer(&self) -> Result<Footer> {
+        let mut tail = TAIL;
+        loop {
+            let start = self.file.size.saturating_sub(tail);
+            let bytes = self.fetch(Some(start..self.file.size)).await?;
+            let section = Section { start, bytes, len: self.file.size };
+            let schema = self.table.shared_schema();
+            match self.blocking(move || Footer::read(&schema, &section)).await? {
+                Ok(footer) => return Ok(footer),
+                Err(ParquetError::NeedMoreData(more)) if more as u64 > tail => tail = more as u64,
+                Err(wrong) => return Err(self.damaged(wrong.to_string())),
+            }
+        }
+    }
+
+    /// Decodes a row group, or a whole file, and sends its rows; says how many there were.
+    async fn decode(&self, section: Section, group: Option<(Footer, usize)>) -> Result<u64> {
+        let (schema, send, batch_rows) = (self.table.shared_schema(), self.send.clone(), self.batch_rows);
+        let decoded = self.blocking(move || decode(&schema, section, group, batch_rows, &send));
+        decoded.await?.map_err(|reason| self.damaged(reason))
+    }
+
+    /// The bytes of the file, or a range of them.
+    async fn fetch(&self, range: Option<Range<u64>>) -> Result<Bytes> {
+        let location = self.table.location(&self.file);
+        let fetched = match range {
+            Some(range) => self.table.store().get_range(&location, range).await,
+            None => match self.table.store().get(&location).await {
+                Ok(found) => found.bytes().await,
+                Err(error) => Err(error),
+            },
+        };
+        match fetched {
+            Err(object_store::Error::NotFound { .. }) => {
+                Err(self.damaged("it is gone, though the log names it".to_owned()))
+            }
+            fetched => fetched.map_err(Error::store(format!("reading {location}"))),
+        }
+    }
+
+    /// The Parquet reader stops some tasks on damaged files instead of returning an error.
+    async fn blocking<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+        tokio::task::spawn_blocking(work).await.map_err(|e| self.damaged(format!("its reader stopped: {e}")))
+    }
+
+    fn damaged(&self, reason: String) -> Error {
+        Error::Damaged { path: self.table.location(&self.file).to_string(), reason }
+    }
+}
+
+fn decode(
+    schema: &TableSchema,
+    section: Section,
+    group: Option<(Footer, usize)>,
+    batch_rows: usize,
+    send: &mpsc::Sender<Result<RecordBatch>>,
+) -> Result<u64, String> {
+    let (footer, group) = match group {
+        Some((footer, group)) => (footer, Some(group)),
+        None => (Footer::read(schema, &section).map_err(|e| e.to_string())?, None),
+    };
+    let mut rows = 0;
+    for batch in footer.reader(section, group, batch_rows).map_err(|e| e.to_string())? {
+        let batch = batch.map_err(|e| e.to_string())?;
+        let fitted = batch::fit_file(schema, &batch).map_err(|e| e.to_string())?;
+        rows += fitted.num_rows() as u64;
+        if send.blocking_send(Ok(fitted)).is_err() {
+            return Err("nobody wants its rows any more".to_owned());
+        }
+    }
+    Ok(rows)
 }

@@ -76,6 +76,7 @@ pub struct TableSchema {
     /// Codes that its columns hold, and what each means; empty where they hold none.
     pub codes: BTreeMap<String, String>,
     arrow: SchemaRef,
+    in_file: SchemaRef,
 }
 
 /// One column of a table.
@@ -154,7 +155,7 @@ impl ColumnType {
     }
 
     /// The type in a Delta schema.
-    fn delta(self) -> serde_json::Value {
+    pub(crate) fn delta(self) -> serde_json::Value {
         match self {
             Self::String => json!("string"),
             Self::BigInt => json!("long"),
@@ -218,8 +219,9 @@ impl TableSchema {
             sort_by: written.sort_by,
             codes: written.codes,
             arrow: Arc::new(Schema::empty()),
+            in_file: Arc::new(Schema::empty()),
         };
-        let table = Self { arrow: Arc::new(Schema::new(fields(&table.columns))), ..table };
+        let table = table.with_arrow();
         table.check().map_err(wrong)?;
         Ok(table)
     }
@@ -260,8 +262,7 @@ impl TableSchema {
         for column in relaxed.columns.iter_mut().filter(|column| nullable(&column.name)) {
             column.required = false;
         }
-        relaxed.arrow = Arc::new(Schema::new(fields(&relaxed.columns)));
-        Arc::new(relaxed)
+        Arc::new(relaxed.with_arrow())
     }
 
     /// The Arrow schema of a whole row, partition columns included, in the order of the columns.
@@ -272,8 +273,17 @@ impl TableSchema {
     /// The Arrow schema of a data file: a whole row without the partition columns, whose values the
     /// log holds.
     pub fn arrow_in_file(&self) -> SchemaRef {
-        let kept = self.arrow.fields().iter().filter(|f| !self.partition_by.contains(f.name()));
-        Arc::new(Schema::new(kept.cloned().collect::<Fields>()))
+        Arc::clone(&self.in_file)
+    }
+
+    /// Makes the Arrow schemas of the columns.
+    fn with_arrow(mut self) -> Self {
+        let field = |c: &Column| Field::new(&c.name, c.data_type.arrow(), !c.required);
+        let fields: Vec<Field> = self.columns.iter().map(field).collect();
+        let in_file = fields.iter().filter(|f| !self.partition_by.contains(f.name())).cloned();
+        self.in_file = Arc::new(Schema::new(in_file.collect::<Vec<_>>()));
+        self.arrow = Arc::new(Schema::new(fields));
+        self
     }
 
     /// One column by name.
@@ -301,10 +311,6 @@ impl TableSchema {
             .collect();
         json!({"type": "struct", "fields": fields})
     }
-}
-
-fn fields(columns: &[Column]) -> Vec<Field> {
-    columns.iter().map(|c| Field::new(&c.name, c.data_type.arrow(), !c.required)).collect()
 }
 
 /// Whether a name can be used in SQL and in paths without quotes.

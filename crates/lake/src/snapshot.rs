@@ -106,11 +106,12 @@ pub struct DataFile {
     pub modified_ms: i64,
 }
 
-/// Start of the name of a file whose rows are in the table's order: the name outlives every log.
+/// Start of the name of a file whose row groups are each in the table's order: the name outlives every
+/// log.
 pub(crate) const SORTED: &str = "sorted-";
 
 impl DataFile {
-    /// Whether its rows are known to be in the table's order (`sort_by`) from first to last.
+    /// Whether its rows are known to be in the table's order (`sort_by`) in each of its row groups.
     pub fn is_sorted(&self) -> bool {
         self.path.rsplit('/').next().is_some_and(|name| name.starts_with(SORTED))
     }

@@ -4,7 +4,7 @@
 //! while it is part of the table as it is, of any version that was the table at some moment of the
 //! last `retention`, or of a pinned one. The log stays back to the oldest of these versions and to a
 //! checkpoint from which it can be replayed. What no version names (a writer died before its commit, or
-//! has not come to it yet) goes once it is older than the retention.
+//! has not come to it yet) has an age of its own.
 //!
 //! Invariants: what goes is needed by no version that is kept, so it may be broken off anywhere; the
 //! log is cut from its old end only, so it never has a gap.
@@ -17,15 +17,17 @@ use jiff::Timestamp;
 use object_store::ObjectMeta;
 use object_store::path::Path;
 
-use crate::log::Listing;
+use crate::log::{Change, Listing};
 use crate::{Error, Result, Table};
 
 /// What is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vacuum {
-    /// How long a version that is no longer the latest can still be read, and how long a file may lie
-    /// there before its commit. It must be longer than any query and any writer takes.
+    /// How long a version that is no longer the latest can still be read: longer than any query takes.
     pub retention: Duration,
+    /// How long a file may lie there that no version names: longer than any writer takes from writing it
+    /// to its commit, an outage of the store included.
+    pub uncommitted: Duration,
     /// Versions that stay readable however old they are: those that `snapshots` pins.
     pub pinned: Vec<i64>,
     /// Only counts what would go.
@@ -34,7 +36,8 @@ pub struct Vacuum {
 
 impl Default for Vacuum {
     fn default() -> Self {
-        Self { retention: Duration::from_secs(7 * 24 * 60 * 60), pinned: Vec::new(), dry_run: false }
+        let week = Duration::from_secs(7 * 24 * 60 * 60);
+        Self { retention: week, uncommitted: week, pinned: Vec::new(), dry_run: false }
     }
 }
 
@@ -66,11 +69,16 @@ impl Table {
         let pins = vacuum.pinned.iter().copied().filter(|version| *version < oldest_young);
         let pins: BTreeSet<i64> = pins.chain([oldest_young]).collect();
         let needed = self.needed(&pins).await?;
+        // What is older than this may go whether a version names it or not.
+        let any = cutoff.min(self::cutoff(vacuum.uncommitted));
+        let named = if any < cutoff { self.named(&listing).await? } else { BTreeSet::new() };
         let mut done = Vacuumed::default();
         let mut gone = Vec::new();
         for object in listed {
             let path = object.location.to_string();
-            if object.last_modified.timestamp_millis() < cutoff && !needed.contains(path.as_str()) {
+            let written = object.last_modified.timestamp_millis();
+            let old = written < any || written < cutoff && named.contains(path.as_str());
+            if old && !needed.contains(path.as_str()) {
                 done.files += 1;
                 done.bytes += object.size;
                 gone.push(object.location);
@@ -114,20 +122,38 @@ impl Table {
     /// of them, holds.
     async fn needed(&self, versions: &BTreeSet<i64>) -> Result<BTreeSet<String>> {
         let mut needed = BTreeSet::new();
-        let path = |name: &str| -> Path { self.root().parts().chain(Path::from(name).parts()).collect() };
         for version in versions {
             let snapshot = self.snapshot_at(*version).await?;
-            needed.extend(snapshot.files().iter().map(|file| path(&file.path).to_string()));
+            needed.extend(snapshot.files().iter().map(|file| self.in_lake(&file.path)));
         }
-        let (from, now) = (versions.last().copied().unwrap_or_default(), self.snapshot().await?);
-        let changes = self.log().changes(from, now.version()).await?.ok_or_else(|| Error::Damaged {
-            path: format!("{}/_delta_log", self.root()),
-            reason: format!("entries between {from} and {} are missing", now.version()),
-        })?;
-        for change in changes {
-            needed.extend(change.added.keys().map(|file| path(file).to_string()));
+        let from = versions.last().copied().unwrap_or_default();
+        for change in self.changes_after(from).await? {
+            needed.extend(change.added.keys().map(|path| self.in_lake(path)));
         }
         Ok(needed)
+    }
+
+    /// Paths, in the lake's store, of all files that an entry of the log adds or removes.
+    async fn named(&self, listing: &Listing) -> Result<BTreeSet<String>> {
+        let Some((first, _)) = listing.entries.first_key_value() else {
+            return Ok(BTreeSet::new());
+        };
+        let changes = self.changes_after(first - 1).await?;
+        let paths = changes.iter().flat_map(|change| change.added.keys().chain(&change.removed));
+        Ok(paths.map(|path| self.in_lake(path)).collect())
+    }
+
+    async fn changes_after(&self, version: i64) -> Result<Vec<Change>> {
+        let now = self.snapshot().await?.version();
+        self.log().changes(version, now).await?.ok_or_else(|| Error::Damaged {
+            path: format!("{}/_delta_log", self.root()),
+            reason: format!("entries between {version} and {now} are missing"),
+        })
+    }
+
+    /// A file's path in the lake's store.
+    pub(crate) fn in_lake(&self, path: &str) -> String {
+        self.root().parts().chain(Path::from(path).parts()).collect::<Path>().to_string()
     }
 }
 

@@ -89,12 +89,17 @@ impl Table {
 
 /// A path, within the table's folder, that no file has had.
 pub(crate) fn new_path(values: &BTreeMap<String, Option<String>>, order: Order) -> String {
-    let folders = values
-        .iter()
-        .map(|(column, value)| format!("{column}={}/", value.as_deref().unwrap_or(NULL_PARTITION)));
     let kind = match order {
         Order::AsIs => "part-",
         Order::Sorted => SORTED,
     };
-    format!("{}{kind}{}.parquet", folders.collect::<String>(), Uuid::new_v4())
+    format!("{}{kind}{}.parquet", folder(values), Uuid::new_v4())
+}
+
+/// The folder of a partition within the table's, with a slash at its end; empty where there are none.
+pub(crate) fn folder(values: &BTreeMap<String, Option<String>>) -> String {
+    let folders = values.iter();
+    folders
+        .map(|(column, value)| format!("{column}={}/", value.as_deref().unwrap_or(NULL_PARTITION)))
+        .collect()
 }

@@ -68,6 +68,8 @@ pub(crate) enum Command {
     Explain(commands::explain::Explain),
     /// What to mend in the telemetry, what costs most trust first.
     Doctor(commands::doctor::Doctor),
+    /// Copies a table, or the rows of a query, into a Parquet, CSV or JSON file.
+    Export(commands::export::Export),
     /// Verifies a lake: runs every check of sql/checks.
     Check(commands::check::Check),
 }

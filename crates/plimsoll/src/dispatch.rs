@@ -29,6 +29,7 @@ pub(crate) async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Plan(plan) => plan.run(&settings, format).await,
         Command::Explain(explain) => explain.run(&settings, format).await,
         Command::Doctor(doctor) => doctor.run(&settings, format).await,
+        Command::Export(export) => export.run(&settings, format).await,
         Command::Check(check) => check.run(&settings, format).await,
     };
     own.stop();

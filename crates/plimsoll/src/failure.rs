@@ -46,6 +46,12 @@ impl Failure {
         Self::new(Kind::Damaged, message)
     }
 
+    /// Says first what the failure means for what was asked.
+    pub(crate) fn context(mut self, what: impl Display) -> Self {
+        self.message = format!("{what}: {}", self.message);
+        self
+    }
+
     fn new(kind: Kind, message: impl Display) -> Self {
         Self { kind, message: message.to_string(), closed_pipe: false }
     }

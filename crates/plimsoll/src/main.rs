@@ -5,14 +5,17 @@
 
 mod cli;
 mod commands;
+mod damage;
 mod dispatch;
 mod embedded;
 mod failure;
 mod open;
 mod output;
 mod progress;
+mod row_writer;
 mod settings;
 mod telemetry;
+mod whole_file;
 
 use std::process::ExitCode;
 

@@ -19,6 +19,11 @@ pub(crate) async fn lake(settings: &Settings) -> Result<Lake, Failure> {
     Ok(Lake::open(settings.lake(), Arc::new(schemas()?)).await?)
 }
 
+/// The same, where there is one: nothing is made, and a read-only folder will do.
+pub(crate) async fn existing_lake(settings: &Settings) -> Result<Lake, Failure> {
+    Ok(Lake::open_existing(settings.lake(), Arc::new(schemas()?)).await?)
+}
+
 /// The decoder, with a user's dialects merged over ours.
 pub(crate) fn decoder(settings: &Settings, lake: &Lake) -> Result<Arc<Decoder>, Failure> {
     decoder_of(settings, lake.schemas())

@@ -1,22 +1,15 @@
 //! Results on stdout, as a table, JSON, CSV or Parquet.
 
-use std::{
-    io::{self, BufWriter, Write},
-    sync::Arc,
-};
+use std::io::{self, BufWriter, Write};
 
-use arrow::{
-    array::{Array, ArrayRef, RecordBatch, StringArray},
-    json::writer::{JsonArray, WriterBuilder},
-    util::{
-        display::{ArrayFormatter, FormatOptions},
-        pretty::pretty_format_batches,
-    },
-};
-use parquet::arrow::ArrowWriter;
+use arrow::{array::RecordBatch, util::pretty::pretty_format_batches};
 use serde::Serialize;
 
-use crate::{cli::Format, failure::Failure};
+use crate::{
+    cli::Format,
+    failure::Failure,
+    row_writer::{Encoding, RowWriter, guard_text},
+};
 
 /// Rows that a table shows before it is cut.
 const TABLE_ROWS: usize = 200;
@@ -26,9 +19,9 @@ pub(crate) fn rows(batches: &[RecordBatch], format: Format, all: bool) -> Result
     let mut out = BufWriter::new(io::stdout());
     let written = match format {
         Format::Table => table(&mut out, batches, all),
-        Format::Json => json(&mut out, batches),
-        Format::Csv => csv(&mut out, batches),
-        Format::Parquet => parquet(&mut out, batches),
+        Format::Json => encoded(&mut out, batches, Encoding::Json),
+        Format::Csv => encoded(&mut out, batches, Encoding::Csv),
+        Format::Parquet => encoded(&mut out, batches, Encoding::Parquet),
     };
     ended(written.and_then(|()| Ok(out.flush()?)))
 }
@@ -125,78 +118,18 @@ fn table(out: &mut impl Write, batches: &[RecordBatch], all: bool) -> Result<(),
     Ok(())
 }
 
-fn json(out: &mut impl Write, batches: &[RecordBatch]) -> Result<(), Failure> {
-    let mut writer = WriterBuilder::new().with_explicit_nulls(true).build::<_, JsonArray>(&mut *out);
-    let refs: Vec<&RecordBatch> = batches.iter().collect();
-    writer.write_batches(&refs).and_then(|()| writer.finish()).map_err(Failure::from)?;
-    Ok(writeln!(out)?)
-}
-
-fn csv(out: &mut impl Write, batches: &[RecordBatch]) -> Result<(), Failure> {
-    let guarded = batches.iter().map(guard).collect::<Result<Vec<_>, Failure>>()?;
-    let mut writer = arrow::csv::WriterBuilder::new().with_header(true).build(out);
-    for batch in &guarded {
-        writer.write(batch).map_err(Failure::from)?;
-    }
-    Ok(())
-}
-
-/// A spreadsheet runs texts that begin like a formula; an apostrophe in front keeps them texts.
-/// Numbers are left alone. Lists, maps and structs become JSON-like text, since CSV has none.
-fn guard(batch: &RecordBatch) -> Result<RecordBatch, Failure> {
-    let mut fields = Vec::new();
-    let mut columns = Vec::new();
-    for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
-        let column = if field.data_type().is_nested() { as_texts(column)? } else { Arc::clone(column) };
-        let guarded: ArrayRef = match column.as_any().downcast_ref::<StringArray>() {
-            Some(texts) => Arc::new(texts.iter().map(|text| text.map(guard_text)).collect::<StringArray>()),
-            None => column,
-        };
-        let name = guard_text(field.name());
-        fields.push(arrow::datatypes::Field::new(name, guarded.data_type().clone(), true));
-        columns.push(guarded);
-    }
-    let schema = Arc::new(arrow::datatypes::Schema::new(fields));
-    RecordBatch::try_new(schema, columns).map_err(Failure::from)
-}
-
-/// What a person would read of a list, map or struct.
-fn as_texts(column: &ArrayRef) -> Result<ArrayRef, Failure> {
-    let options = FormatOptions::default();
-    let format = ArrayFormatter::try_new(column, &options)?;
-    let texts = (0..column.len()).map(|row| column.is_valid(row).then(|| format.value(row).to_string()));
-    Ok(Arc::new(texts.collect::<StringArray>()))
-}
-
-fn guard_text(text: &str) -> String {
-    match text.chars().next() {
-        Some('=' | '+' | '-' | '@' | '\t' | '\r') => format!("'{text}"),
-        _ => text.to_owned(),
-    }
-}
-
-fn parquet(out: &mut (impl Write + Send), batches: &[RecordBatch]) -> Result<(), Failure> {
+/// Rows in an encoding that scripts read.
+fn encoded(
+    out: &mut (impl Write + Send),
+    batches: &[RecordBatch],
+    encoding: Encoding,
+) -> Result<(), Failure> {
     let Some(first) = batches.first() else {
         return Err(Failure::no_data("the query gives no columns to write"));
     };
-    let mut writer = ArrowWriter::try_new(out, first.schema(), None).map_err(Failure::internal)?;
+    let mut writer = RowWriter::start(out, &first.schema(), encoding)?;
     for batch in batches {
-        writer.write(batch).map_err(Failure::internal)?;
+        writer.write(batch)?;
     }
-    writer.close().map_err(Failure::internal)?;
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::guard_text;
-
-    /// T45: what a spreadsheet would run is made text; other texts stay as they are.
-    #[test]
-    fn formulas() {
-        for text in ["=1+1", "+cmd", "@SUM(A1)", "\tx", "\rx", "-5"] {
-            assert_eq!(guard_text(text), format!("'{text}"));
-        }
-        assert_eq!(guard_text("invoice-reconciliation"), "invoice-reconciliation");
-    }
+    writer.finish().map(drop)
 }

@@ -34,6 +34,17 @@ pub enum ProfileError {
         /// What differs.
         problem: String,
     },
+    /// A table has columns that this build does not know.
+    #[error(
+        "table {table} was written by a newer version of plimsoll, which added {columns}: upgrade this one; \
+         until then it reads the lake but makes nothing in it"
+    )]
+    Newer {
+        /// Table.
+        table: String,
+        /// Its columns that are not known here.
+        columns: String,
+    },
     /// Another round finished while this one ran.
     #[error("another round of jobs finished meanwhile: run it again")]
     Overtaken,

@@ -2,7 +2,8 @@
 //!
 //! Which files hold the rows comes from the snapshot, never from listing a folder; files that the
 //! filters rule out by partition or by statistics are left out of the plan. What remains is a plain
-//! Parquet scan, which serialises and runs anywhere the engine does.
+//! Parquet scan, which serialises and runs anywhere the engine does. A file that lacks a column, because
+//! an older version wrote it, has nulls there.
 
 use std::sync::Arc;
 
@@ -51,7 +52,7 @@ impl LakeTable {
 
     /// A table that has no files yet.
     pub(crate) fn empty(schema: &TableSchema) -> Self {
-        Self::of(schema, Path::default(), Vec::new())
+        Self::of(schema, Path::from(schema.name.as_str()), Vec::new())
     }
 
     fn of(described: &TableSchema, root: Path, files: Vec<DataFile>) -> Self {
@@ -61,6 +62,11 @@ impl LakeTable {
         let scan =
             ScanSchema::builder(Arc::new(Schema::new(columns))).with_table_partition_cols(partition).build();
         Self { root, schema: Arc::clone(scan.table_schema()), scan, partition_by, files: Arc::new(files) }
+    }
+
+    /// Name of the table whose files these are.
+    pub(crate) fn name(&self) -> &str {
+        self.root.as_ref()
     }
 
     fn partitioned_file(&self, file: &DataFile) -> Result<PartitionedFile> {

@@ -2,12 +2,15 @@
 //! and the queries that measure what a plan is made from.
 
 mod advice;
+mod erase;
 mod error;
 mod explain;
 mod functions;
+mod horizon;
 mod jobs;
 mod lake_table;
 mod measure;
+mod pins;
 mod plans;
 mod policy;
 mod pruning;
@@ -17,18 +20,24 @@ mod session;
 mod slices;
 mod snapshot;
 mod sql_files;
+mod tables;
 mod together;
 mod touched;
+mod upkeep;
+mod windows;
 mod write;
 
 pub use advice::{Advice, Findings, advise};
+pub use erase::{ErasureReport, ErasureStep, Found, Subject, erase};
 pub use error::ProfileError;
 pub use explain::{Verdict, explain};
 pub use jobs::Job;
 pub use measure::measure;
+pub use pins::{Pins, pins};
 pub use plans::store_plan;
 pub use policy::Policy;
 pub use round::{Remake, RoundReport, run_round};
-pub use session::{Limits, Reader, SessionFactory};
+pub use session::{LeftOut, Limits, Reader, SessionFactory};
 pub use snapshot::{SnapshotRow, latest_snapshot};
 pub use sql_files::SqlFiles;
+pub use upkeep::{TableUpkeep, Upkeep, UpkeepReport, upkeep};

@@ -6,26 +6,29 @@
 //! again: what it had replaced is replaced once more. Readers see its work when the row of
 //! `snapshots` is there, all tables at once.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use datafusion::prelude::DataFrame;
-use futures::future::try_join_all;
-use jiff::Timestamp;
-use plimsoll_lake::{Lake, Snapshot, Table};
+use jiff::{Timestamp, tz::TimeZone};
+use plimsoll_lake::Lake;
 
 use crate::{
     error::ProfileError,
     jobs::{Job, Replaces},
     runs::ByRun,
-    session::{Reader, SessionFactory},
+    session::SessionFactory,
     slices::Slice,
     snapshot::{self, SnapshotRow, latest_snapshot},
+    tables::Tables,
     touched::Touched,
-    write::{Made, Writer, Written, write},
+    write::{Made, Withheld, Writer, Written, write},
 };
 
 /// Tables that hold what was received; all others are made by jobs.
-const RECEIVED: [&str; 2] = ["spans", "quarantine"];
+pub(crate) const RECEIVED: [&str; 2] = ["spans", "quarantine"];
 /// Tables that no job makes and no round pins.
 pub(crate) const UNPINNED: [&str; 2] = ["plans", "snapshots"];
 
@@ -55,22 +58,42 @@ pub enum Remake {
     All,
 }
 
+/// What a round is asked for, beside what is new.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    /// What it makes anew.
+    pub(crate) remake: Remake,
+    /// Runs whose rows go, though their spans have expired; made anew from what spans there are.
+    pub(crate) forgotten: &'a BTreeSet<String>,
+}
+
 /// Runs every job over what is new and what `remake` names. `progress` is told of each step.
 ///
 /// # Errors
-/// SQL or a table that fails, or [`ProfileError::Overtaken`] where another round finished meanwhile.
-#[tracing::instrument(name = "round of jobs", skip_all)]
+/// SQL or a table that fails, [`ProfileError::Newer`] where the lake is of a newer version, or
+/// [`ProfileError::Overtaken`] where another round finished meanwhile.
 pub async fn run_round(
     lake: &Lake,
     factory: &SessionFactory,
     remake: Remake,
     progress: &(dyn Fn(&str) + Sync),
 ) -> Result<RoundReport, ProfileError> {
+    round_asked(lake, factory, Asked { remake, forgotten: &BTreeSet::new() }, progress).await
+}
+
+/// [`run_round`] with all that can be asked of it.
+#[tracing::instrument(name = "round of jobs", skip_all)]
+pub(crate) async fn round_asked(
+    lake: &Lake,
+    factory: &SessionFactory,
+    asked: Asked<'_>,
+    progress: &(dyn Fn(&str) + Sync),
+) -> Result<RoundReport, ProfileError> {
     let last = latest_snapshot(lake, factory).await?;
     let sql_sha256 = factory.sql.digest();
     let rebuilt = match &last {
         None => Some("first round"),
-        Some(_) if remake == Remake::All => Some("asked for"),
+        Some(_) if asked.remake == Remake::All => Some("asked for"),
         Some(row) if row.sql_sha256 != sql_sha256 => Some("the SQL changed"),
         Some(row) if row.policy_sha256 != factory.policy.digest() => {
             Some("the catalog or the match rules changed")
@@ -78,30 +101,24 @@ pub async fn run_round(
         Some(_) => None,
     };
     let since = last.as_ref().filter(|_| rebuilt.is_none());
-    let round = Round::start(lake, factory).await?;
+    let tables = Tables::open(lake, factory, last.as_ref(), rebuilt.is_some()).await?;
     progress("finding what is new");
-    let Some(touched) = Touched::find(&round.reader, &round.received, since, remake, factory).await? else {
-        return Ok(RoundReport {
-            lake_version: last.map_or(0, |row| row.lake_version),
-            changed: false,
-            rebuilt: None,
-            runs: 0,
-            rows: BTreeMap::new(),
-        });
+    let Some(touched) = Touched::find(&tables, since, &asked, factory).await? else {
+        return unchanged(lake, last, tables).await;
     };
     let mut jobs = Job::all(&factory.sql)?;
     let by_run = Arc::new(ByRun::out_of(&mut jobs));
     let mut work = Work {
-        lake,
-        reader: &round.reader,
+        tables: &tables,
         touched: &touched,
+        zone: &factory.policy.time_zone,
         all: rebuilt.is_some(),
         done: BTreeMap::new(),
     };
     progress("making runs");
     let slices = Slice::deal(
-        &round.reader,
-        round.stored_spans(),
+        &tables.reader,
+        tables.stored_spans(),
         factory.limits.spans_a_slice(),
         touched.parameters(),
     )
@@ -111,14 +128,14 @@ pub async fn run_round(
         progress(&wave.iter().map(|job| job.makes.as_str()).collect::<Vec<_>>().join(", "));
         work.run(&jobs, wave).await?;
     }
-    let mut versions = round.versions.clone();
+    let mut versions = tables.versions();
     versions.extend(work.done.iter().map(|(table, written)| (table.clone(), written.snapshot.version())));
     let rows = work.done.iter().map(|(table, written)| (table.clone(), written.rows)).collect();
     let row = SnapshotRow {
         lake_version: last.as_ref().map_or(1, |row| row.lake_version + 1),
         finished_at: Timestamp::now(),
         watermark: touched.watermark(),
-        data_until: round.data_until().await?,
+        data_until: tables.data_until().await?,
         catalog_sha256: factory.policy.catalog.sha256().to_owned(),
         policy_sha256: factory.policy.digest().to_owned(),
         sql_sha256,
@@ -126,6 +143,34 @@ pub async fn run_round(
     };
     snapshot::append(lake, &row).await?;
     Ok(RoundReport { lake_version: row.lake_version, changed: true, rebuilt, runs: touched.runs(), rows })
+}
+
+/// Ends a round that found nothing new. Where rows have gone since the last, readers and clean-up are told
+/// by a row of `snapshots`, or the files would be pinned for ever.
+async fn unchanged(
+    lake: &Lake,
+    last: Option<SnapshotRow>,
+    tables: Tables,
+) -> Result<RoundReport, ProfileError> {
+    let mut report = RoundReport {
+        lake_version: last.as_ref().map_or(0, |row| row.lake_version),
+        changed: false,
+        rebuilt: None,
+        runs: 0,
+        rows: BTreeMap::new(),
+    };
+    if let Some(last) = last.filter(|_| tables.fewer) {
+        let row = SnapshotRow {
+            lake_version: last.lake_version + 1,
+            finished_at: Timestamp::now(),
+            data_until: tables.data_until().await?,
+            versions: tables.versions(),
+            ..last
+        };
+        snapshot::append(lake, &row).await?;
+        (report.lake_version, report.changed) = (row.lake_version, true);
+    }
+    Ok(report)
 }
 
 /// Jobs in order, in parts of which none reads what another of the same part makes: those are planned
@@ -151,9 +196,9 @@ fn with_tables(jobs: &[Job]) -> Vec<&Job> {
 
 /// Jobs at work.
 struct Work<'a> {
-    lake: &'a Lake,
-    reader: &'a Reader,
+    tables: &'a Tables,
     touched: &'a Touched,
+    zone: &'a TimeZone,
     /// Whether everything is replaced.
     all: bool,
     /// What was done, by table.
@@ -168,106 +213,65 @@ impl Work<'_> {
         slices: Vec<Slice>,
         at_once: usize,
     ) -> Result<(), ProfileError> {
-        let bases = self.bases(by_run.unfolded()).await?;
-        let made = by_run.make(self.lake, self.reader, slices, at_once, self.touched.parameters()).await?;
-        for ((job, base), made) in by_run.unfolded().iter().zip(bases).zip(made) {
-            self.replace(job, base, made).await?;
+        let made = by_run.make(self.tables, self.touched, slices, at_once).await?;
+        for (job, made) in by_run.unfolded().iter().zip(made) {
+            let floor = self.tables.horizon.first_day(&job.makes);
+            self.replace(job, made, true, floor).await?;
         }
         Ok(())
     }
 
     /// Runs a wave of `jobs`.
     async fn run(&mut self, jobs: &[Job], wave: &[Job]) -> Result<(), ProfileError> {
-        let tables = with_tables(wave);
-        let bases = self.bases(wave).await?;
         let frames = self.plans(jobs, wave).await?;
         // One after the other: every operator of every job has its share of the memory.
-        for ((job, base), frames) in tables.into_iter().zip(bases).zip(frames) {
-            let made = write(job, &base.0, frames).await?;
-            self.replace(job, base, made).await?;
+        for (job, frames) in with_tables(wave).into_iter().zip(frames) {
+            let floor = match frames.first() {
+                Some(frame) => self.tables.horizon.floor(job, frame.logical_plan(), self.zone)?,
+                None => None,
+            };
+            let withheld = Withheld { runs: Arc::default(), before: floor };
+            let (table, _) = self.tables.base(&job.makes)?;
+            let made = write(job, table, frames, &withheld).await?;
+            self.replace(job, made, false, floor).await?;
         }
         Ok(())
     }
 
     /// The plans of a wave's tables, each in as many parts as it is made in.
     async fn plans(&self, jobs: &[Job], wave: &[Job]) -> Result<Vec<Vec<DataFrame>>, ProfileError> {
-        let tables = with_tables(wave);
+        let (tables, reader) = (with_tables(wave), &self.tables.reader);
         let views: Vec<&Job> = jobs.iter().filter(|job| job.replaces == Replaces::View).collect();
         let mut plans = vec![Vec::new(); tables.len()];
         for (windows, parameters) in self.touched.months()? {
-            self.reader.register_rows("touched_windows", windows)?;
+            reader.register_rows("touched_windows", windows)?;
             for view in &views {
-                let statement = self.reader.plan_with(&view.file, &view.sql, &parameters).await?;
-                self.reader.register_view(&view.makes, statement)?;
+                let statement = reader.plan_with(&view.file, &view.sql, &parameters).await?;
+                reader.register_view(&view.makes, statement)?;
             }
             for (job, parts) in tables.iter().zip(&mut plans) {
                 if parts.is_empty() || job.replaces == Replaces::TouchedWindows {
-                    parts.push(self.reader.plan_with(&job.file, &job.sql, &parameters).await?);
+                    parts.push(reader.plan_with(&job.file, &job.sql, &parameters).await?);
                 }
             }
         }
         Ok(plans)
     }
 
-    /// The jobs' tables as they are before anything is written.
-    async fn bases(&self, jobs: &[Job]) -> Result<Vec<(Table, Snapshot)>, ProfileError> {
-        let mut bases = Vec::with_capacity(jobs.len());
-        for job in with_tables(jobs) {
-            let table = self.lake.table(&job.makes).await?;
-            let snapshot = table.snapshot().await?;
-            bases.push((table, snapshot));
-        }
-        Ok(bases)
-    }
-
     /// Commits what a job made, and shows it to later jobs.
-    async fn replace(&mut self, job: &Job, base: (Table, Snapshot), made: Made) -> Result<(), ProfileError> {
-        let (table, base) = base;
-        let writer = Writer { reader: self.reader, touched: self.touched, job, table: &table };
-        let written = writer.replace(&base, made, self.all).await?;
-        self.reader.register_files(&job.makes, &table, written.snapshot.files().to_vec())?;
+    async fn replace(
+        &mut self,
+        job: &Job,
+        made: Made,
+        of_spans: bool,
+        floor: Option<i32>,
+    ) -> Result<(), ProfileError> {
+        let (reader, touched, all) = (&self.tables.reader, self.touched, self.all);
+        let (table, base) = self.tables.base(&job.makes)?;
+        let writer = Writer { reader, touched, job, table, all, of_spans, floor };
+        let written = writer.replace(base, made).await?;
+        reader.register_files(&job.makes, table, written.snapshot.files().to_vec())?;
         self.done.insert(job.makes.clone(), written);
         Ok(())
-    }
-}
-
-/// The session of a round: every table as it is now.
-struct Round {
-    reader: Reader,
-    received: BTreeMap<String, (Table, Snapshot)>,
-    /// Version of every table that a round pins, as it was at the start.
-    versions: BTreeMap<String, i64>,
-}
-
-impl Round {
-    async fn start(lake: &Lake, factory: &SessionFactory) -> Result<Self, ProfileError> {
-        let reader = Reader::bare(lake, factory)?;
-        let (mut received, mut versions) = (BTreeMap::new(), BTreeMap::new());
-        let opened = lake.schemas().iter().map(async |described| {
-            let table = lake.table(&described.name).await?;
-            let snapshot = table.snapshot().await?;
-            Ok::<_, ProfileError>((described.name.as_str(), table, snapshot))
-        });
-        for (name, table, snapshot) in try_join_all(opened).await? {
-            reader.register_files(name, &table, snapshot.files().to_vec())?;
-            if !UNPINNED.contains(&name) {
-                versions.insert(name.to_owned(), snapshot.version());
-            }
-            if RECEIVED.contains(&name) {
-                received.insert(name.to_owned(), (table, snapshot));
-            }
-        }
-        Ok(Self { reader, received, versions })
-    }
-
-    /// Spans in the lake.
-    fn stored_spans(&self) -> u64 {
-        let files = self.received.get("spans").map(|(_, snapshot)| snapshot.files());
-        files.into_iter().flatten().map(|file| file.rows).sum()
-    }
-
-    async fn data_until(&self) -> Result<Option<Timestamp>, ProfileError> {
-        let batches = self.reader.query("SELECT max(start_time) FROM runs").await?;
-        Ok(crate::touched::one_instant(&batches))
     }
 }

@@ -10,15 +10,16 @@ use datafusion::{
     catalog::MemTable, common::runtime::SpawnedTask, error::DataFusionError, prelude::DataFrame,
 };
 use futures::{StreamExt, TryStreamExt, lock::Mutex, stream};
-use plimsoll_lake::{Lake, Table};
+use plimsoll_lake::Table;
 
 use crate::{
     error::ProfileError,
     jobs::{Job, Replaces},
     session::Reader,
     slices::Slice,
-    touched::Parameters,
-    write::{Made, write},
+    tables::Tables,
+    touched::{Parameters, Touched},
+    write::{Made, Withheld, write},
 };
 
 /// Jobs that are run slice by slice: the one that makes runs, and those that unfold them.
@@ -50,21 +51,22 @@ impl ByRun {
     #[tracing::instrument(name = "runs", skip_all, fields(slices = slices.len()))]
     pub(crate) async fn make(
         self: &Arc<Self>,
-        lake: &Lake,
-        reader: &Reader,
+        found: &Tables,
+        touched: &Touched,
         slices: Vec<Slice>,
         at_once: usize,
-        parameters: &Parameters,
     ) -> Result<Vec<Made>, ProfileError> {
         let mut tables = Vec::with_capacity(self.unfolded.len());
         for job in &self.unfolded {
-            tables.push(lake.table(&job.makes).await?);
+            let before = found.horizon.first_day(&job.makes);
+            let withheld = Withheld { runs: Arc::clone(touched.unmade()), before };
+            tables.push((found.base(&job.makes)?.0.clone(), withheld));
         }
         let maker = Arc::new(Maker {
             jobs: Arc::clone(self),
-            reader: reader.on_one_thread(),
+            reader: found.reader.on_one_thread(),
             tables,
-            parameters: parameters.clone(),
+            parameters: touched.parameters().clone(),
             planning: Mutex::new(()),
         });
         let mut made: Vec<(usize, Vec<Made>)> = stream::iter(slices.into_iter().enumerate())
@@ -92,7 +94,7 @@ impl ByRun {
 struct Maker {
     jobs: Arc<ByRun>,
     reader: Reader,
-    tables: Vec<Table>,
+    tables: Vec<(Table, Withheld)>,
     parameters: Parameters,
     /// A plan holds the relations that it was made with, so slices may register theirs under one name, each
     /// in its turn.
@@ -129,8 +131,8 @@ impl Maker {
         };
         drop(relations);
         let mut made = Vec::with_capacity(frames.len());
-        for ((job, table), frame) in self.jobs.unfolded.iter().zip(&self.tables).zip(frames) {
-            made.push(write(job, table, vec![frame]).await?);
+        for ((job, (table, withheld)), frame) in self.jobs.unfolded.iter().zip(&self.tables).zip(frames) {
+            made.push(write(job, table, vec![frame], withheld).await?);
         }
         Ok(made)
     }

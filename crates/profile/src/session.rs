@@ -5,7 +5,12 @@
 //! latest finished round; the runner of jobs sees every table as it is now. Invariant: a reader
 //! cannot change anything.
 
-use std::{collections::BTreeMap, num::NonZero, sync::Arc, thread::available_parallelism};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    num::NonZero,
+    sync::Arc,
+    thread::available_parallelism,
+};
 
 use arrow::{
     array::{RecordBatch, StringArray},
@@ -128,6 +133,20 @@ impl SessionFactory {
 pub struct Reader {
     ctx: SessionContext,
     pinned: Option<Arc<SnapshotRow>>,
+    left_out: Arc<Vec<LeftOut>>,
+}
+
+/// Files of a table that a reader leaves out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Table.
+    pub table: String,
+    /// Their paths in the table's folder.
+    pub files: Vec<String>,
+    /// Rows in them, as the log says.
+    pub rows: u64,
+    /// Rows of the table with them.
+    pub of: u64,
 }
 
 impl Reader {
@@ -136,7 +155,7 @@ impl Reader {
     /// # Errors
     /// An engine that cannot be set up.
     pub(crate) fn bare(lake: &Lake, factory: &SessionFactory) -> Result<Self, ProfileError> {
-        Ok(Self { ctx: factory.context(lake)?, pinned: None })
+        Ok(Self { ctx: factory.context(lake)?, pinned: None, left_out: Arc::default() })
     }
 
     /// All tables as the latest finished round left them, and the views. Before the first round the
@@ -145,13 +164,28 @@ impl Reader {
     /// # Errors
     /// A table or view that cannot be read.
     pub async fn pinned(lake: &Lake, factory: &SessionFactory) -> Result<Self, ProfileError> {
+        Self::pinned_without(lake, factory, &BTreeSet::new()).await
+    }
+
+    /// As [`Self::pinned`], but some files, by table and path, are left out: those that are damaged.
+    ///
+    /// # Errors
+    /// As [`Self::pinned`].
+    pub async fn pinned_without(
+        lake: &Lake,
+        factory: &SessionFactory,
+        damaged: &BTreeSet<(String, String)>,
+    ) -> Result<Self, ProfileError> {
         let mut reader = Self::bare(lake, factory)?;
         reader.pinned = latest_snapshot(lake, factory).await?.map(Arc::new);
         let pinned = reader.pinned.as_deref();
-        let opened = lake.schemas().iter().map(|described| open(lake, described, pinned));
-        for (name, table) in try_join_all(opened).await? {
+        let opened = lake.schemas().iter().map(|described| open(lake, described, pinned, damaged));
+        let mut left_out = Vec::new();
+        for (name, table, without) in try_join_all(opened).await? {
             reader.register(name, Arc::new(table))?;
+            left_out.extend(without);
         }
+        reader.left_out = Arc::new(left_out);
         reader.describe_columns(lake)?;
         reader.describe_codes(lake)?;
         for (file, sql) in factory.sql.folder("views") {
@@ -163,6 +197,11 @@ impl Reader {
     /// The round that this reader is pinned to.
     pub fn snapshot(&self) -> Option<&SnapshotRow> {
         self.pinned.as_deref()
+    }
+
+    /// What this reader leaves out.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
     }
 
     /// The engine's own session, for what wants to plan or stream by itself.
@@ -228,10 +267,10 @@ impl Reader {
     }
 
     /// The same tables, in a session whose queries are not dealt out among threads.
-    pub(crate) fn on_one_thread(&self) -> Self {
+    pub fn on_one_thread(&self) -> Self {
         let mut state = self.ctx.state();
         state.config_mut().options_mut().execution.target_partitions = 1;
-        Self { ctx: SessionContext::new_with_state(state), pinned: self.pinned.clone() }
+        Self { ctx: SessionContext::new_with_state(state), ..self.clone() }
     }
 
     /// Puts some files of a lake table into the session.
@@ -248,6 +287,19 @@ impl Reader {
     pub(crate) fn register_rows(&self, name: &str, batch: RecordBatch) -> Result<(), ProfileError> {
         let table = MemTable::try_new(batch.schema(), vec![vec![batch]])?;
         self.register(name, Arc::new(table))
+    }
+
+    /// Puts texts in memory into the session, one a row.
+    pub(crate) fn register_texts<'a>(
+        &self,
+        name: &str,
+        column: &str,
+        rows: impl IntoIterator<Item = &'a String>,
+    ) -> Result<(), ProfileError> {
+        let rows = StringArray::from_iter_values(rows);
+        let schema = Schema::new(vec![Field::new(column, DataType::Utf8, false)]);
+        let batch = RecordBatch::try_new(Arc::new(schema), vec![Arc::new(rows)]);
+        self.register_rows(name, batch.map_err(DataFusionError::from)?)
     }
 
     async fn view(&self, file: &str, sql: &str) -> Result<(), ProfileError> {
@@ -298,24 +350,34 @@ fn texts<const N: usize>(names: [&str; N], columns: [Vec<String>; N]) -> Result<
     Ok(RecordBatch::try_new(schema, columns).map_err(DataFusionError::from)?)
 }
 
-/// A table as a round pinned it; one that no round makes, or before the first round, as it is now.
+/// A table as a round pinned it; one that no round makes, or before the first round, as it is now. Says
+/// too which of its files are left out for being `damaged`.
 async fn open<'a>(
     lake: &Lake,
     described: &'a TableSchema,
     pinned: Option<&SnapshotRow>,
-) -> Result<(&'a str, LakeTable), ProfileError> {
+    damaged: &BTreeSet<(String, String)>,
+) -> Result<(&'a str, LakeTable, Option<LeftOut>), ProfileError> {
     let name = described.name.as_str();
     let Some(table) = lake.existing(name).await? else {
-        return Ok((name, LakeTable::empty(described)));
+        return Ok((name, LakeTable::empty(described), None));
     };
     let snapshot = match pinned.filter(|_| !UNPINNED.contains(&name)) {
         None => table.snapshot().await?,
         Some(row) => match row.versions.get(name) {
             Some(version) => table.snapshot_at(*version).await?,
-            None => return Ok((name, LakeTable::empty(described))),
+            None => return Ok((name, LakeTable::empty(described), None)),
         },
     };
-    Ok((name, LakeTable::new(&table, snapshot.files().to_vec())))
+    let is_damaged = |file: &DataFile| damaged.contains(&(name.to_owned(), file.path.clone()));
+    let (without, files): (Vec<_>, Vec<_>) = snapshot.files().iter().cloned().partition(is_damaged);
+    let left_out = (!without.is_empty()).then(|| LeftOut {
+        table: name.to_owned(),
+        rows: without.iter().map(|file| file.rows).sum(),
+        of: snapshot.rows(),
+        files: without.into_iter().map(|file| file.path).collect(),
+    });
+    Ok((name, LakeTable::new(&table, files), left_out))
 }
 
 fn in_file(file: &str, error: ProfileError) -> ProfileError {

@@ -52,23 +52,60 @@ pub async fn latest_snapshot(
     lake: &Lake,
     factory: &SessionFactory,
 ) -> Result<Option<SnapshotRow>, ProfileError> {
+    let rows = rows(lake, factory, |latest| format!("lake_version = {latest}")).await?;
+    Ok(rows.and_then(|mut rows| rows.pop()))
+}
+
+/// The rounds that were the latest at some moment since `from`, oldest first; the last of them is the
+/// latest of all.
+///
+/// # Errors
+/// A table that cannot be read.
+pub(crate) async fn rows_since(
+    lake: &Lake,
+    factory: &SessionFactory,
+    from: Timestamp,
+) -> Result<Vec<SnapshotRow>, ProfileError> {
+    let from = from.as_microsecond();
+    let rows = rows(lake, factory, |latest| {
+        format!(
+            "lake_version <= {latest} AND lake_version >= coalesce((SELECT max(lake_version) FROM {TABLE}
+               WHERE lake_version <= {latest} AND finished_at < to_timestamp_micros({from})), 0)"
+        )
+    });
+    Ok(rows.await?.unwrap_or_default())
+}
+
+/// Rows by a filter that knows the number of the latest, oldest first; none where there is none.
+async fn rows(
+    lake: &Lake,
+    factory: &SessionFactory,
+    filter: impl FnOnce(i64) -> String,
+) -> Result<Option<Vec<SnapshotRow>>, ProfileError> {
     let Some(table) = lake.existing(TABLE).await? else {
         return Ok(None);
     };
     let snapshot = table.snapshot().await?;
-    let Some(round) = snapshot.txn(ROUND_APP) else {
+    let Some(latest) = snapshot.txn(ROUND_APP) else {
         return Ok(None);
     };
     let reader = Reader::bare(lake, factory)?;
     reader.register_files(TABLE, &table, snapshot.files().to_vec())?;
-    let sql = format!("SELECT * FROM {TABLE} WHERE lake_version = {round}");
-    let batches = reader.query(&sql).await?;
-    let batch = batches.iter().find(|batch| batch.num_rows() > 0);
-    let row = batch.and_then(|batch| read(batch, 0)).ok_or(ProfileError::Damaged {
-        table: TABLE,
-        problem: format!("round {round} is in the log but its row cannot be read"),
-    })?;
-    Ok(Some(row))
+    let sql = format!("SELECT * FROM {TABLE} WHERE {} ORDER BY lake_version", filter(latest));
+    let mut rows = Vec::new();
+    for batch in reader.query(&sql).await? {
+        for row in 0..batch.num_rows() {
+            rows.push(read(&batch, row).ok_or_else(|| damaged(format!("row {row} cannot be read")))?);
+        }
+    }
+    match rows.last() {
+        Some(row) if row.lake_version == latest => Ok(Some(rows)),
+        _ => Err(damaged(format!("round {latest} is in the log but its row cannot be read"))),
+    }
+}
+
+fn damaged(problem: String) -> ProfileError {
+    ProfileError::Damaged { table: TABLE, problem }
 }
 
 /// Adds the row of a finished round.

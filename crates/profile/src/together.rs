@@ -24,7 +24,8 @@ pub(crate) struct Together {
 }
 
 impl Together {
-    /// Finds what belongs with new spans and the given runs. `new_spans` and `runs` are registered.
+    /// Finds what belongs with new spans and the given runs. `new_spans` and `known_runs` are
+    /// registered.
     pub(crate) async fn find(reader: &Reader, runs: Vec<String>) -> Result<Self, ProfileError> {
         // A trace stands once for each of its keys, and once for spans without one.
         let new = reader
@@ -35,7 +36,7 @@ impl Together {
             )
             .await?;
         let known = reader
-            .query("SELECT unnest(trace_ids) AS trace_id, run_id FROM runs WHERE cardinality(trace_ids) > 0")
+            .query("SELECT unnest(trace_ids) AS trace_id, run_id FROM known_runs WHERE cardinality(trace_ids) > 0")
             .await?;
         let pairs: Vec<(String, String)> = pairs(&new).chain(pairs(&known)).collect();
         Ok(Self::grouped(texts(&new), runs, &pairs))
@@ -70,6 +71,11 @@ impl Together {
             }
         }
         Self { traces: Some(grouped), runs: touched }
+    }
+
+    /// Leaves runs as they are, and by themselves unread.
+    pub(crate) fn leave(&mut self, run: impl Fn(&str) -> bool) {
+        self.runs.retain(|id| !run(id));
     }
 
     /// Whether there is nothing to read.

@@ -1,33 +1,32 @@
 //! What a round must re-make: the runs that new spans belong to, and the days and windows they lie in.
 //!
 //! Also the runs that were open and whose acceptance window has passed by the watermark: they become
-//! orphans. The watermark is the latest receipt, so a replay of old telemetry ages nothing.
+//! orphans. The watermark is the latest receipt, so a replay of old telemetry ages nothing. And the runs
+//! of traces that were erased. Invariant: a run of which spans have expired is not made anew, since what
+//! is left of it would make another run.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 
 use arrow::{
-    array::{Array, ArrayRef, AsArray, Date32Array, RecordBatch, StringArray, TimestampMicrosecondArray},
+    array::{Array, AsArray, Date32Array, RecordBatch},
     datatypes::{DataType, Date32Type, Field, Schema, TimestampMicrosecondType},
 };
 use datafusion::{common::ScalarValue, error::DataFusionError};
-use jiff::{SignedDuration, Timestamp, ToSpan, civil, tz::TimeZone};
-use plimsoll_lake::{DataFile, Snapshot, Table};
+use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use plimsoll_lake::DataFile;
 
 use crate::{
     error::ProfileError,
-    functions::{instant, local_window},
+    horizon::LOOKBACK_DAYS,
     pruning::date,
-    round::Remake,
+    round::{Asked, Remake},
     session::{Reader, SessionFactory},
     snapshot::SnapshotRow,
+    tables::{ACTED, Tables},
     together::{Together, texts},
+    windows::{DAY_MICROS, Windows, day_date},
 };
-
-/// How far back a run that is still in flight may have started, for sweeps of what is in flight.
-const LOOKBACK_DAYS: i32 = 3;
 
 /// What a round re-makes.
 #[derive(Debug)]
@@ -40,78 +39,67 @@ pub(crate) struct Touched {
     zone: TimeZone,
     /// Days (UTC) on which touched runs of the last round started.
     stale_days: BTreeSet<i32>,
+    expired: Expired,
     parameters: Parameters,
 }
 
 /// Values for the `$name` parameters of jobs.
 pub(crate) type Parameters = BTreeMap<&'static str, ScalarValue>;
 
+/// Runs of which spans have expired.
+#[derive(Debug, Default)]
+struct Expired {
+    /// Those among the touched: they are not made.
+    unmade: Arc<HashSet<String>>,
+    /// Days on which those started that stand when all else is made anew; none where there are none.
+    kept_days: Option<BTreeSet<i32>>,
+}
+
 impl Touched {
-    /// Finds it, and registers `touched_traces`, `touched_runs` and `touched_days` with the session;
-    /// none where nothing is new. Without `since`, everything is new.
+    /// Finds it, and registers `touched_traces`, `touched_runs`, `kept_runs` and `touched_days` with the
+    /// session; none where nothing is new. Without `since`, everything is new.
     pub(crate) async fn find(
-        reader: &Reader,
-        received: &BTreeMap<String, (Table, Snapshot)>,
+        tables: &Tables,
         since: Option<&SnapshotRow>,
-        remake: Remake,
+        asked: &Asked<'_>,
         factory: &SessionFactory,
     ) -> Result<Option<Self>, ProfileError> {
-        let mut new_files: BTreeMap<&str, Vec<DataFile>> = BTreeMap::new();
-        for (name, (table, snapshot)) in received {
-            let known = since.and_then(|row| row.versions.get(name));
-            let files = match known {
-                Some(&version) => table.added_since(version, snapshot).await?,
-                None => snapshot.files().to_vec(),
-            };
-            reader.register_files(&format!("new_{name}"), table, files.clone())?;
-            new_files.insert(name, files);
-        }
-        let acceptance = factory.policy.acceptance_window;
+        let reader = &tables.reader;
+        let mut received_days = new_rows(tables, since).await?;
+        received_days.extend(&tables.erased.days);
         let newest = one_instant(&reader.query("SELECT max(received_at) FROM new_spans").await?);
         let watermark = newest.max(since.and_then(|row| row.watermark));
-        let aged = watermark.and_then(|mark| mark.checked_sub(acceptance).ok()).unwrap_or(Timestamp::MIN);
-        let (from, to) = match remake {
-            Remake::Started(from, to) => (from, to),
-            Remake::Nothing | Remake::All => (Timestamp::MIN, Timestamp::MIN),
-        };
-        let runs = reader
-            .query(&format!(
-                "SELECT run_id FROM runs WHERE outcome = 'open' AND last_received < to_timestamp_micros({})
-                 UNION
-                 SELECT run_id FROM runs
-                 WHERE start_time >= to_timestamp_micros({}) AND start_time < to_timestamp_micros({})",
-                aged.as_microsecond(),
-                from.as_microsecond(),
-                to.as_microsecond()
-            ))
-            .await?;
-        let together = Together::find(reader, texts(&runs)).await?;
-        let received_days: BTreeSet<i32> = new_files.values().flatten().filter_map(receipt).collect();
+
+        reader.register_view("known_runs", reader.plan(KNOWN_RUNS).await?)?;
+        let mut ids = due(reader, watermark, asked.remake, factory.policy.acceptance_window).await?;
+        let forgotten = forgotten(tables, asked).await?;
+        ids.extend(forgotten.iter().chain(&tables.erased.traces).cloned());
+        let mut together = Together::find(reader, ids).await?;
         if together.is_empty() && received_days.is_empty() && since.is_some() {
             return Ok(None);
         }
         together.register(reader)?;
+        let expired = Expired::find(tables, &mut together, &forgotten, since.is_none()).await?;
 
         let known = reader
             .query(
-                "SELECT DISTINCT start_day, CAST(first_received AS DATE) AS day FROM runs
+                "SELECT DISTINCT start_day, coalesce(CAST(first_received AS DATE), DATE '1970-01-01') AS day
+                 FROM known_runs
                  WHERE run_id IN (SELECT run_id FROM touched_runs)",
             )
             .await?;
         let stale_days = days(&known, 0);
         let spans_from = days(&known, 1).into_iter().chain(received_days.iter().copied()).min().unwrap_or(0);
-        let acted = reader
-            .query(&format!(
-                "SELECT DISTINCT CAST(start_time AS DATE) AS started,
-                   CAST(plus_ms(start_time, duration_ms) AS DATE) AS ended
-                 FROM spans
-                 WHERE received_day >= {} AND trace_id IN (SELECT trace_id FROM touched_traces)",
-                literal(spans_from),
-            ))
-            .await?;
-        let mut all_days = days(&acted, 0);
-        all_days.extend(days(&acted, 1));
+        let mut all_days = acted(reader, spans_from).await?;
         all_days.extend(received_days);
+        // What is not made from spans again says itself when it acted.
+        if !forgotten.is_empty() {
+            all_days.extend(acted_before(reader, "WHERE run_id IN (SELECT run_id FROM touched_runs)").await?);
+        }
+        if since.is_none() && tables.horizon.spans().is_some() {
+            all_days.extend(acted_before(reader, "").await?);
+            all_days.extend(days(&reader.query("SELECT DISTINCT start_day FROM quality").await?, 0));
+        }
 
         let zone = &factory.policy.time_zone;
         let windows = Windows::over(&all_days, zone);
@@ -122,14 +110,15 @@ impl Touched {
             zone: zone.clone(),
             days: all_days,
             stale_days,
+            expired,
             parameters: BTreeMap::new(),
         };
-        touched.set_parameters(spans_from, acceptance);
+        touched.set_parameters(spans_from, tables.horizon.spans(), factory.policy.acceptance_window);
         reader.register_rows("touched_days", day_rows(&touched.days)?)?;
         Ok(Some(touched))
     }
 
-    fn set_parameters(&mut self, spans_from: i32, acceptance: SignedDuration) {
+    fn set_parameters(&mut self, spans_from: i32, kept_from: Option<i32>, acceptance: SignedDuration) {
         let first = self.days.first().copied().unwrap_or(0);
         let last = self.days.last().copied().unwrap_or(0);
         let day = |days: i32| ScalarValue::Date32(Some(days));
@@ -137,6 +126,8 @@ impl Touched {
         let nanos = i64::try_from(acceptance.as_nanos()).unwrap_or(i64::MAX);
         self.parameters = BTreeMap::from([
             ("spans_from_day", day(spans_from)),
+            ("spans_kept_from", day(kept_from.unwrap_or(0))),
+            ("spans_kept_from_time", at(i64::from(kept_from.unwrap_or(0)) * DAY_MICROS)),
             ("lookback_day", day(first - LOOKBACK_DAYS)),
             ("from_time", at(i64::from(first) * DAY_MICROS)),
             ("to_time", at((i64::from(last) + 1) * DAY_MICROS)),
@@ -178,6 +169,19 @@ impl Touched {
         start_day(file).is_none_or(|day| self.stale_days.contains(&day))
     }
 
+    /// Whether a file may hold rows of runs that stand when all others are made anew.
+    pub(crate) fn may_hold_kept_runs(&self, file: &DataFile) -> bool {
+        self.expired
+            .kept_days
+            .as_ref()
+            .is_some_and(|days| start_day(file).is_none_or(|day| days.contains(&day)))
+    }
+
+    /// Runs that are not made from the spans that are left of them.
+    pub(crate) fn unmade(&self) -> &Arc<HashSet<String>> {
+        &self.expired.unmade
+    }
+
     /// Whether a file is of a touched day.
     pub(crate) fn is_of_touched_day(&self, file: &DataFile) -> bool {
         start_day(file).is_none_or(|day| self.days.contains(&day))
@@ -189,13 +193,144 @@ impl Touched {
     }
 }
 
-const DAY_MICROS: i64 = 86_400_000_000;
+/// The runs that there are, and those that a round which died half-way has replaced.
+pub(crate) const KNOWN_RUNS: &str =
+    "SELECT run_id, trace_ids, tenant, start_time, start_day, first_received FROM runs
+    UNION ALL
+    SELECT run_id, trace_ids, tenant, start_time, start_day, first_received FROM runs_before";
 
-fn start_day(file: &DataFile) -> Option<i32> {
+/// Registers `new_spans` and `new_quarantine`, and says on which days they were received.
+async fn new_rows(tables: &Tables, since: Option<&SnapshotRow>) -> Result<BTreeSet<i32>, ProfileError> {
+    let mut received_days = BTreeSet::new();
+    for (name, table, snapshot) in tables.received() {
+        let files = match since.and_then(|row| row.versions.get(name)) {
+            Some(&version) => table.added_since(version, snapshot).await?,
+            None => snapshot.files().to_vec(),
+        };
+        received_days.extend(files.iter().filter_map(receipt));
+        tables.reader.register_files(&format!("new_{name}"), table, files)?;
+    }
+    Ok(received_days)
+}
+
+/// Runs that are due without a new span: those that were open for too long, and those asked for.
+async fn due(
+    reader: &Reader,
+    watermark: Option<Timestamp>,
+    remake: Remake,
+    acceptance: SignedDuration,
+) -> Result<Vec<String>, ProfileError> {
+    let aged = watermark.and_then(|mark| mark.checked_sub(acceptance).ok()).unwrap_or(Timestamp::MIN);
+    let (from, to) = match remake {
+        Remake::Started(from, to) => (from, to),
+        Remake::Nothing | Remake::All => (Timestamp::MIN, Timestamp::MIN),
+    };
+    let runs = reader
+        .query(&format!(
+            "SELECT run_id FROM runs
+             WHERE outcome = 'open' AND coalesce(last_received, start_time) < to_timestamp_micros({})
+             UNION
+             SELECT run_id FROM runs
+             WHERE start_time >= to_timestamp_micros({}) AND start_time < to_timestamp_micros({})",
+            aged.as_microsecond(),
+            from.as_microsecond(),
+            to.as_microsecond()
+        ))
+        .await?;
+    Ok(texts(&runs))
+}
+
+/// Runs that are to be as if they had never been: those asked for, and those of erased traces.
+async fn forgotten(tables: &Tables, asked: &Asked<'_>) -> Result<BTreeSet<String>, ProfileError> {
+    let mut runs: BTreeSet<String> = asked.forgotten.clone();
+    if !tables.erased.traces.is_empty() {
+        tables.reader.register_texts("erased_traces", "trace_id", &tables.erased.traces)?;
+        let of_traces = "SELECT DISTINCT run_id FROM (
+              SELECT run_id, unnest(CASE WHEN cardinality(trace_ids) > 0 THEN trace_ids ELSE [run_id] END) AS trace_id
+              FROM known_runs
+            ) WHERE trace_id IN (SELECT trace_id FROM erased_traces)";
+        runs.extend(texts(&tables.reader.query(of_traces).await?));
+    }
+    Ok(runs)
+}
+
+/// Days on which spans of the touched traces started and ended.
+async fn acted(reader: &Reader, spans_from: i32) -> Result<BTreeSet<i32>, ProfileError> {
+    let acted = reader
+        .query(&format!(
+            "SELECT DISTINCT CAST(start_time AS DATE) AS started,
+               CAST(plus_ms(start_time, duration_ms) AS DATE) AS ended
+             FROM spans
+             WHERE received_day >= {} AND trace_id IN (SELECT trace_id FROM touched_traces)",
+            literal(spans_from),
+        ))
+        .await?;
+    Ok(days(&acted, 0).into_iter().chain(days(&acted, 1)).collect())
+}
+
+/// Days on which runs acted by what earlier rounds made of them.
+async fn acted_before(reader: &Reader, filter: &str) -> Result<BTreeSet<i32>, ProfileError> {
+    let mut found = BTreeSet::new();
+    for table in ACTED {
+        for rows in [table.to_owned(), format!("{table}_before")] {
+            let sql = format!(
+                "SELECT DISTINCT CAST(start_time AS DATE) AS started,
+                   CAST(plus_ms(start_time, duration_ms) AS DATE) AS ended
+                 FROM {rows} {filter}"
+            );
+            let acted = reader.query(&sql).await?;
+            found.extend(days(&acted, 0).into_iter().chain(days(&acted, 1)));
+        }
+    }
+    Ok(found)
+}
+
+impl Expired {
+    /// Takes runs of which spans have expired out of what is read together, unless they are to be
+    /// forgotten, and registers `kept_runs`: those that stand when `all` is made anew.
+    async fn find(
+        tables: &Tables,
+        together: &mut Together,
+        forgotten: &BTreeSet<String>,
+        all: bool,
+    ) -> Result<Self, ProfileError> {
+        let (reader, mut expired) = (&tables.reader, Self::default());
+        let Some(first) = tables.horizon.spans() else {
+            return Ok(expired);
+        };
+        let from = format!("to_timestamp_micros({})", i64::from(first) * DAY_MICROS);
+        let gone = format!("(first_received < {from} OR first_received IS NULL AND start_time < {from})");
+        let touched = format!(
+            "SELECT DISTINCT run_id FROM known_runs
+             WHERE run_id IN (SELECT run_id FROM touched_runs) AND {gone}"
+        );
+        let unmade: HashSet<String> = texts(&reader.query(&touched).await?).into_iter().collect();
+        if unmade.iter().any(|run| !forgotten.contains(run)) {
+            together.leave(|run| unmade.contains(run) && !forgotten.contains(run));
+            together.register(reader)?;
+        }
+        expired.unmade = Arc::new(unmade);
+        if all {
+            reader.register_texts("forgotten_runs", "run_id", forgotten)?;
+            let kept = format!(
+                "SELECT run_id, start_day FROM runs
+                 WHERE {gone} AND run_id NOT IN (SELECT run_id FROM forgotten_runs)"
+            );
+            reader.register_view("kept_runs", reader.plan(&kept).await?)?;
+            let started = reader.query("SELECT DISTINCT start_day FROM kept_runs").await?;
+            expired.kept_days = Some(days(&started, 0));
+        }
+        Ok(expired)
+    }
+}
+
+/// Day on which a file's rows start.
+pub(crate) fn start_day(file: &DataFile) -> Option<i32> {
     partition(file, "start_day")
 }
 
-fn receipt(file: &DataFile) -> Option<i32> {
+/// Day on which a file's rows were received.
+pub(crate) fn receipt(file: &DataFile) -> Option<i32> {
     partition(file, "received_day")
 }
 
@@ -203,97 +338,8 @@ fn partition(file: &DataFile, column: &str) -> Option<i32> {
     date(file.partition_values.get(column)?.as_deref()?)
 }
 
-/// Local days and months, each with its start, end and the local date of its start.
-#[derive(Debug)]
-struct Windows(BTreeMap<(&'static str, i64), (i64, i32)>);
-
-impl Windows {
-    /// The windows that runs of these UTC days lie in. Rows are replaced by the date on which their
-    /// window starts, so a month brings the day window of its first, and a first brings its month.
-    fn over(days: &BTreeSet<i32>, zone: &TimeZone) -> Self {
-        let mut windows = Self(BTreeMap::new());
-        // A UTC day touches two local days, whichever way the zone lies.
-        let instants = days.iter().flat_map(|&day| {
-            let start = i64::from(day) * DAY_MICROS;
-            [start, start + DAY_MICROS - 1]
-        });
-        for micros in instants {
-            for grain in ["day", "month"] {
-                windows.add(zone, grain, micros);
-            }
-        }
-        let starts: Vec<i64> = windows.0.keys().map(|(_, from)| *from).collect();
-        for from in starts {
-            windows.add(zone, "day", from);
-            if civil_day(zone, from).is_some_and(|date| date.day() == 1) {
-                windows.add(zone, "month", from);
-            }
-        }
-        windows
-    }
-
-    fn add(&mut self, zone: &TimeZone, grain: &'static str, micros: i64) {
-        if let Some((from, to)) = local_window(zone, grain, micros)
-            && let Some(date) = civil_day(zone, from)
-        {
-            self.0.insert((grain, from), (to, days_of(date)));
-        }
-    }
-
-    /// Whether one of them starts on this local date.
-    fn holds_day(&self, day: i32) -> bool {
-        self.0.values().any(|(_, start)| *start == day)
-    }
-
-    /// The windows of each month; one part without windows where there are none.
-    fn by_month(&self, zone: &TimeZone) -> Vec<Self> {
-        let mut months: BTreeMap<i64, Self> = BTreeMap::new();
-        for (&(grain, from), &window) in &self.0 {
-            let month = local_window(zone, "month", from).map_or(from, |(start, _)| start);
-            months.entry(month).or_insert_with(|| Self(BTreeMap::new())).0.insert((grain, from), window);
-        }
-        if months.is_empty() { vec![Self(BTreeMap::new())] } else { months.into_values().collect() }
-    }
-
-    /// First and last UTC day on which a run of these windows can have started.
-    fn span_of_days(&self) -> (i32, i32) {
-        let from = self.0.keys().map(|(_, from)| *from).min().unwrap_or(0);
-        let to = self.0.values().map(|(to, _)| *to).max().unwrap_or(0);
-        ((from.div_euclid(DAY_MICROS)) as i32, (to.div_euclid(DAY_MICROS)) as i32)
-    }
-
-    fn rows(&self) -> Result<RecordBatch, ProfileError> {
-        let at = |micros: Vec<i64>| -> ArrayRef {
-            Arc::new(TimestampMicrosecondArray::from(micros).with_timezone("UTC"))
-        };
-        let columns: Vec<ArrayRef> = vec![
-            Arc::new(self.0.keys().map(|(grain, _)| Some(*grain)).collect::<StringArray>()),
-            at(self.0.keys().map(|(_, from)| *from).collect()),
-            at(self.0.values().map(|(to, _)| *to).collect()),
-            Arc::new(self.0.values().map(|(_, day)| Some(*day)).collect::<Date32Array>()),
-        ];
-        let schema = Schema::new(vec![
-            Field::new("grain", DataType::Utf8, false),
-            Field::new("window_start", instant(), false),
-            Field::new("window_end", instant(), false),
-            Field::new("start_day", DataType::Date32, false),
-        ]);
-        Ok(RecordBatch::try_new(Arc::new(schema), columns).map_err(DataFusionError::from)?)
-    }
-}
-
-fn civil_day(zone: &TimeZone, micros: i64) -> Option<civil::Date> {
-    Some(Timestamp::from_microsecond(micros).ok()?.to_zoned_datetime(zone.clone()).date())
-}
-
-fn days_of(date: civil::Date) -> i32 {
-    let since = date.since(civil::date(1970, 1, 1));
-    since.map_or(0, |span| span.get_days())
-}
-
 fn literal(day: i32) -> String {
-    let date = civil::date(1970, 1, 1).checked_add(day.days()).unwrap_or(civil::Date::MIN);
-    format!("DATE '{date}'")
+    format!("DATE '{}'", day_date(day))
 }
 
 /// The one instant that a query gave.

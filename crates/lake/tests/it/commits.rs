@@ -233,7 +233,13 @@ async fn vacuum_keeps_what_is_live() -> Outcome {
     let day = Duration::from_secs(24 * 60 * 60);
     assert_eq!(table.vacuum(&Vacuum { retention: day, ..Vacuum::default() }).await?.files, 0);
     tokio::time::sleep(Duration::from_millis(20)).await;
-    assert_eq!(table.vacuum(&Vacuum { retention: Duration::ZERO, ..Vacuum::default() }).await?.files, 5);
+    assert_eq!(
+        table
+            .vacuum(&Vacuum { retention: Duration::ZERO, uncommitted: Duration::ZERO, ..Vacuum::default() })
+            .await?
+            .files,
+        5
+    );
     assert_eq!(all(&table).await?, (0..40).collect::<Vec<_>>());
     table.append(written(&table, 0, 40..41).await?, &[]).await?;
     assert_eq!(all(&table).await?.len(), 41);

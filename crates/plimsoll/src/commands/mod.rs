@@ -5,6 +5,8 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 mod explain_page;
+pub(crate) mod export;
+mod export_rows;
 pub(crate) mod generate;
 pub(crate) mod ingest;
 pub(crate) mod plan;

@@ -5,7 +5,7 @@ use plimsoll_profile::Limits;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Outcome, RECEIVED, World, chat, eventful_run, root, simple_run, span};
+use crate::support::{Outcome, RECEIVED, World, chat, everything, eventful_run, root, simple_run, span, with};
 
 const HOUR: i64 = 3_600_000_000;
 
@@ -94,14 +94,6 @@ async fn resend() -> Outcome {
     assert_eq!(world.value("SELECT count(*) FROM unique_spans").await?, json!(2));
     assert_eq!(world.value("SELECT count(*) FROM spans").await?, json!(6));
     Ok(())
-}
-
-/// A span with one more attribute.
-fn with(mut span: Value, key: &str, value: &str) -> Value {
-    if let Some(attributes) = span["attributes"].as_array_mut() {
-        attributes.push(json!({"key": key, "value": {"stringValue": value}}));
-    }
-    span
 }
 
 /// Traces that say one run id are one run, whichever round brings them; until a trace says so it is a run
@@ -200,23 +192,6 @@ async fn months_in_a_zone() -> Outcome {
         ]
     );
     Ok(())
-}
-
-async fn everything(world: &World) -> Outcome<Vec<Vec<Value>>> {
-    let mut tables = Vec::new();
-    for sql in [
-        "SELECT * EXCLUDE (first_received, last_received) FROM runs ORDER BY run_id",
-        "SELECT * FROM model_calls ORDER BY run_id, span_id",
-        "SELECT * FROM attempts ORDER BY run_id, span_id, attempt",
-        "SELECT * FROM run_profiles ORDER BY workflow, grain, window_start, metric, pool",
-        "SELECT * FROM call_profiles ORDER BY workflow, step, model, grain, window_start, metric",
-        "SELECT * FROM run_profiles_by_version ORDER BY workflow, window_start, model_version, prompt_version, metric",
-        "SELECT * FROM lake.draw ORDER BY pool, window_s, bucket, measure",
-        "SELECT * FROM inflight ORDER BY boundary, name, bucket",
-    ] {
-        tables.push(world.query(sql).await?);
-    }
-    Ok(tables)
 }
 
 /// Where a span turns up: its place in line, the round that brings it, and the one that brings it again.

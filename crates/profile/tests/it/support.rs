@@ -1,9 +1,16 @@
 //! A lake in memory, fed with hand-made OTLP through the real decoder.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+};
 
 use arrow::{array::RecordBatch, json::ArrayWriter};
-use jiff::{SignedDuration, tz::TimeZone};
+use jiff::{SignedDuration, ToSpan, civil::date, tz::TimeZone};
+use object_store::ObjectStore;
 use plimsoll_assembly::naming::Rules;
 use plimsoll_catalog::Catalog;
 use plimsoll_lake::{Appended, Lake, Order, Schemas};
@@ -32,12 +39,31 @@ fn texts(folder: &str) -> Outcome<Vec<(String, String)>> {
     Ok(found)
 }
 
+/// Descriptions of the tables, without the columns of `(table, column)` that are not wanted.
+pub(crate) fn schemas(wanted: impl Fn(&str, &str) -> bool) -> Outcome<Arc<Schemas>> {
+    let mut files = texts("tables")?;
+    for (file, text) in &mut files {
+        let table = file.trim_end_matches(".toml").to_owned();
+        let column = |line: &str| {
+            let (_, rest) = line.split_once("{ name = \"")?;
+            rest.split('"').next().map(str::to_owned)
+        };
+        let keep = |line: &&str| column(line).is_none_or(|column| wanted(&table, &column));
+        *text = text.lines().filter(keep).collect::<Vec<_>>().join("\n");
+    }
+    Ok(Arc::new(Schemas::load(files)?))
+}
+
+/// Worlds made: each appends under a name of its own.
+static WORLDS: AtomicI64 = AtomicI64::new(0);
+
 /// A lake with what works on it.
 pub(crate) struct World {
     pub(crate) lake: Lake,
     pub(crate) factory: SessionFactory,
     decoder: Decoder,
-    appended: std::sync::atomic::AtomicI64,
+    writer: String,
+    appended: AtomicI64,
 }
 
 impl World {
@@ -58,8 +84,24 @@ impl World {
     }
 
     async fn with(zone: &str, rules: &Rules, limits: Limits) -> Outcome<Self> {
-        let lake = Lake::open("memory://", Arc::new(Schemas::load(texts("tables")?)?)).await?;
-        let schema = |name: &str| lake.schemas().get(name).map(plimsoll_lake::TableSchema::arrow);
+        let lake = Lake::open("memory://", schemas(|_, _| true)?).await?;
+        Self::on(lake, zone, rules, limits)
+    }
+
+    /// The lake in a store.
+    pub(crate) fn over(store: Arc<dyn ObjectStore>) -> Outcome<Self> {
+        Self::described(store, schemas(|_, _| true)?)
+    }
+
+    /// The lake in a store, by other descriptions of its tables.
+    pub(crate) fn described(store: Arc<dyn ObjectStore>, schemas: Arc<Schemas>) -> Outcome<Self> {
+        let lake = Lake::with_store("memory:///lake".parse()?, store, schemas);
+        Self::on(lake, "UTC", &Rules::default(), Limits::default())
+    }
+
+    fn on(lake: Lake, zone: &str, rules: &Rules, limits: Limits) -> Outcome<Self> {
+        let all = schemas(|_, _| true)?;
+        let schema = |name: &str| all.get(name).map(plimsoll_lake::TableSchema::arrow);
         let (Some(spans), Some(quarantine)) = (schema("spans"), schema("quarantine")) else {
             return Err("spans and quarantine are not described".into());
         };
@@ -74,7 +116,8 @@ impl World {
             lake,
             factory: SessionFactory::new(policy, SqlFiles::embedded(), limits),
             decoder,
-            appended: std::sync::atomic::AtomicI64::new(0),
+            writer: format!("test/{}", WORLDS.fetch_add(1, Ordering::Relaxed)),
+            appended: AtomicI64::new(0),
         })
     }
 
@@ -103,9 +146,14 @@ impl World {
             return Ok(());
         }
         let table = self.lake.table(table).await?;
-        let files = table.write(&[batch], Order::AsIs).await?;
-        let next = self.appended.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        match table.append(files, &[("test".to_owned(), next)]).await? {
+        let known = batch.schema().fields().iter().enumerate();
+        let known: Vec<usize> = known
+            .filter(|(_, field)| table.schema().column(field.name()).is_some())
+            .map(|(at, _)| at)
+            .collect();
+        let files = table.write(&[batch.project(&known)?], Order::AsIs).await?;
+        let next = self.appended.fetch_add(1, Ordering::Relaxed);
+        match table.append(files, &[(self.writer.clone(), next)]).await? {
             Appended::Committed { .. } => Ok(()),
             Appended::AlreadyThere => Err("appended twice".into()),
         }
@@ -117,6 +165,13 @@ impl World {
 
     pub(crate) async fn rebuild(&self) -> Outcome<RoundReport> {
         Ok(run_round(&self.lake, &self.factory, Remake::All, &|_| ()).await?)
+    }
+
+    /// The days of a table before one, counted from the first receipt, expire.
+    pub(crate) async fn retain(&self, table: &str, first: i32) -> Outcome {
+        let day = date(2026, 9, 1).checked_add(first.days())?;
+        self.lake.table(table).await?.retain(day).await?;
+        Ok(())
     }
 
     /// Rows as JSON objects.
@@ -137,6 +192,25 @@ impl World {
         let value = rows.first().and_then(Value::as_object).and_then(|row| row.values().next());
         Ok(value.cloned().unwrap_or(Value::Null))
     }
+}
+
+/// Everything that jobs made, but for when it was received.
+pub(crate) async fn everything(world: &World) -> Outcome<Vec<Vec<Value>>> {
+    let mut tables = Vec::new();
+    for sql in [
+        "SELECT * EXCLUDE (first_received, last_received) FROM runs ORDER BY run_id",
+        "SELECT * FROM model_calls ORDER BY run_id, span_id",
+        "SELECT * FROM attempts ORDER BY run_id, span_id, attempt",
+        "SELECT * FROM tool_calls ORDER BY run_id, span_id",
+        "SELECT * FROM run_profiles ORDER BY workflow, grain, window_start, metric, pool",
+        "SELECT * FROM call_profiles ORDER BY workflow, step, model, grain, window_start, metric",
+        "SELECT * FROM run_profiles_by_version ORDER BY workflow, window_start, model_version, prompt_version, metric",
+        "SELECT * FROM lake.draw ORDER BY pool, window_s, bucket, measure",
+        "SELECT * FROM inflight ORDER BY boundary, name, bucket",
+    ] {
+        tables.push(world.query(sql).await?);
+    }
+    Ok(tables)
 }
 
 fn attribute(key: &str, value: &Value) -> Value {
@@ -192,6 +266,14 @@ pub(crate) fn chat(trace: u64, id: u64, from_ms: i64, to_ms: i64, input: i64, ou
         "gen_ai.usage.output_tokens": output,
     });
     span(trace, id, 1, "chat claude-sonnet-4-5", from_ms, to_ms, &attributes)
+}
+
+/// A span with one more attribute.
+pub(crate) fn with(mut span: Value, key: &str, value: &str) -> Value {
+    if let Some(attributes) = span["attributes"].as_array_mut() {
+        attributes.push(attribute(key, &json!(value)));
+    }
+    span
 }
 
 /// A run of one call.

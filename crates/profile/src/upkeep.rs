@@ -1,0 +1,139 @@
+//! Upkeep: one beat of it over all tables.
+//!
+//! Days that are too old leave, small files become large ones, and what no reader needs any more is
+//! removed. How each is done is the lake's; here is what it must know of jobs and readers. When a beat is
+//! due is left to the caller. Invariants: what jobs have not read yet neither expires nor is merged with
+//! what they have, and nothing is removed that a row of `snapshots` still pins. A table that fails, or
+//! that a round rewrites meanwhile, is left to the next beat and holds up no other.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
+use plimsoll_lake::{Compacted, Compaction, Error as LakeError, Lake, Retained, Table, Vacuum, Vacuumed};
+
+use crate::{
+    error::ProfileError,
+    pins::{Pins, pins},
+    round::RECEIVED,
+    session::SessionFactory,
+    touched::receipt,
+    windows::day_date,
+};
+
+/// What a beat of upkeep does.
+#[derive(Debug, Clone, Default)]
+pub struct Upkeep {
+    /// How files are merged.
+    pub compaction: Compaction,
+    /// How long the rows of a table are kept: spans by their receipt, others by their start. Those of a
+    /// table that is not named are kept for ever.
+    pub retention: BTreeMap<String, Duration>,
+    /// How long what was replaced can still be read: longer than any query and any write takes.
+    pub keep_versions: Duration,
+}
+
+/// What a beat did.
+#[derive(Debug, Default)]
+pub struct UpkeepReport {
+    /// Every table that there is, by name.
+    pub tables: BTreeMap<String, TableUpkeep>,
+}
+
+/// What a beat did to a table.
+#[derive(Debug, Default)]
+pub struct TableUpkeep {
+    /// What expired.
+    pub retained: Retained,
+    /// First day that would have expired had jobs read its rows.
+    pub held_back: Option<Date>,
+    /// What was merged.
+    pub compacted: Compacted,
+    /// What was removed.
+    pub vacuumed: Vacuumed,
+    /// Why the rest was left to the next beat. A conflict means that another rewrite was first.
+    pub failure: Option<LakeError>,
+}
+
+/// Does one beat; `now` is what ages are counted back from. `progress` is told of each table.
+///
+/// # Errors
+/// A retention for a table that there cannot be, or a table `snapshots` that cannot be read.
+#[tracing::instrument(name = "upkeep", skip_all)]
+pub async fn upkeep(
+    lake: &Lake,
+    factory: &SessionFactory,
+    options: &Upkeep,
+    now: Timestamp,
+    progress: &(dyn Fn(&str) + Sync),
+) -> Result<UpkeepReport, ProfileError> {
+    let names: Vec<&str> = lake.schemas().iter().map(|table| table.name.as_str()).collect();
+    if let Some(name) = options.retention.keys().find(|name| !names.contains(&name.as_str())) {
+        return Err(LakeError::UnknownTable { name: name.clone(), known: names.join(", ") }.into());
+    }
+    let pins = pins(lake, factory, options.keep_versions).await?;
+    let mut report = UpkeepReport::default();
+    for name in names {
+        progress(name);
+        let mut done = TableUpkeep::default();
+        done.failure = match lake.existing(name).await {
+            Ok(None) => continue,
+            Ok(Some(table)) => keep_up(&table, options, &pins, now, &mut done).await.err(),
+            Err(error) => Some(error),
+        };
+        match &done.failure {
+            Some(error) if error.is_conflict() => {
+                tracing::info!(table = name, %error, "left to the next beat")
+            }
+            Some(error) => tracing::warn!(table = name, %error, "upkeep failed"),
+            None => {}
+        }
+        report.tables.insert(name.to_owned(), done);
+    }
+    Ok(report)
+}
+
+async fn keep_up(
+    table: &Table,
+    options: &Upkeep,
+    pins: &Pins,
+    now: Timestamp,
+    done: &mut TableUpkeep,
+) -> Result<(), LakeError> {
+    let name = table.schema().name.as_str();
+    if let Some(age) = options.retention.get(name) {
+        let mut first = day_before(now, *age);
+        if let Some(unread) = unread_from(table, pins.read(name)).await?
+            && unread < first
+        {
+            done.held_back = Some(unread);
+            first = unread;
+        }
+        done.retained = table.retain(first).await?;
+    }
+    done.compacted = table.compact(&options.compaction).await?;
+    let vacuum =
+        Vacuum { retention: options.keep_versions, pinned: pins.versions(name), ..Vacuum::default() };
+    done.vacuumed = table.vacuum(&vacuum).await?;
+    Ok(())
+}
+
+/// The UTC day that lies an age back.
+fn day_before(now: Timestamp, age: Duration) -> Date {
+    let age = SignedDuration::try_from(age).unwrap_or(SignedDuration::MAX);
+    now.checked_sub(age).unwrap_or(Timestamp::MIN).to_zoned(TimeZone::UTC).date()
+}
+
+/// First day of receipt of which jobs have not read all; none where they have, or where a table is not
+/// for them to read.
+async fn unread_from(table: &Table, read: Option<i64>) -> Result<Option<Date>, LakeError> {
+    if !RECEIVED.contains(&table.schema().name.as_str()) {
+        return Ok(None);
+    }
+    let now = table.snapshot().await?;
+    let files = match read {
+        Some(version) => table.added_since(version, &now).await?,
+        None => now.files().to_vec(),
+    };
+    Ok(files.iter().filter_map(receipt).min().map(day_date))
+}
