@@ -47,7 +47,7 @@ const UNDER_WAY: usize = 16 << 20;
 /// How long a partition that leaves may wait for its last commit: as long keeps the group waiting.
 const LAST_COMMIT: Duration = Duration::from_secs(15);
 /// From one look at topics and watermarks to the next.
-const LOOK: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_secs(5);
 /// Wait before the lake or the cluster is asked again where to read from.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// Waits before a member that has failed for good is made anew.
