@@ -1,6 +1,8 @@
 //! From the settings to running receivers and writers.
 
-use plimsoll_ingest::{DeadLetterPlace, Ingest, IngestConfig, KafkaConnection, KafkaSource};
+use plimsoll_ingest::{
+    DeadLetterPlace, Ingest, IngestConfig, KafkaConnection, KafkaLog, KafkaSource, LogKind,
+};
 use plimsoll_lake::Lake;
 
 use crate::{
@@ -9,10 +11,14 @@ use crate::{
     settings::{Kafka, Role, Settings},
 };
 
-/// Starts what takes telemetry, by the settings.
-pub(in crate::commands) async fn start(settings: &Settings, lake: &Lake) -> Result<Ingest, Failure> {
-    let decoder = open::decoder(settings, lake)?;
-    Ingest::start(config(settings)?, lake.clone(), decoder).await.map_err(Failure::input)
+/// Starts what takes telemetry, by the settings; without the role of a writer, no lake is looked at.
+pub(in crate::commands) async fn start(settings: &Settings, lake: Option<&Lake>) -> Result<Ingest, Failure> {
+    let decoder = match lake {
+        Some(lake) => open::decoder(settings, lake)?,
+        None => open::decoder_of(settings, &open::schemas()?)?,
+    };
+    let written = lake.filter(|_| settings.serve.roles.has(Role::Write));
+    Ingest::start(config(settings)?, written.cloned(), decoder).await.map_err(Failure::input)
 }
 
 fn config(settings: &Settings) -> Result<IngestConfig, Failure> {
@@ -29,6 +35,9 @@ fn config(settings: &Settings) -> Result<IngestConfig, Failure> {
             KafkaConnection { brokers: kafka.brokers.clone(), properties: kafka.properties()? };
         if let Some(topic) = kafka.dead_letter.clone() {
             config.dead_letters.place = DeadLetterPlace::Topic { connection: connection.clone(), topic };
+        }
+        if let Some(topic) = settings.journal.topic.clone() {
+            config.log = LogKind::Kafka(KafkaLog { connection: connection.clone(), topic });
         }
         if settings.serve.roles.has(Role::Write) {
             config.kafka = source(kafka, settings.journal.topic.as_deref(), connection);
