@@ -7,5 +7,8 @@ mod creation;
 mod faults;
 mod fixtures;
 mod foreign;
+mod growth;
 mod round_trip;
 mod storm;
+mod upkeep;
+mod verify;
