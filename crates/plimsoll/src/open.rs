@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use plimsoll_catalog::Catalog;
-use plimsoll_lake::{Lake, Schemas};
+use plimsoll_lake::{Compaction, Lake, Schemas};
 use plimsoll_otlp::{Decoder, Dialects};
-use plimsoll_profile::{Limits, Policy, SessionFactory, SqlFiles};
+use plimsoll_profile::{Limits, Policy, SessionFactory, SqlFiles, Upkeep};
 
 use crate::{embedded, failure::Failure, settings::Settings};
 
@@ -54,6 +54,16 @@ pub(crate) fn policy(settings: &Settings) -> Result<Policy, Failure> {
     let rules = settings.rules();
     let (zone, window) = (settings.time_zone()?, settings.acceptance_window());
     Policy::new(catalog(settings)?, &rules, zone, window).map_err(Failure::input)
+}
+
+/// What a beat of upkeep does.
+pub(crate) fn upkeep(settings: &Settings) -> Upkeep {
+    let ages = settings.retention.iter().map(|(table, age)| (table.clone(), age.duration()));
+    Upkeep {
+        compaction: Compaction { target_bytes: settings.upkeep.target_bytes, ..Compaction::default() },
+        retention: ages.collect(),
+        keep_versions: settings.upkeep.keep_versions.duration(),
+    }
 }
 
 /// What every session of the jobs, and of a command, shares.

@@ -130,8 +130,7 @@ impl Running {
         };
         let (stop, stopped) = watch::channel(false);
         let status = ServeStatus { ingest: ingest.clone(), metrics: Box::new(own.scrape()) };
-        let pages =
-            tokio::spawn(plimsoll_web::serve(web, Arc::new(status), queries, ended(stopped.clone())));
+        let pages = tokio::spawn(plimsoll_web::serve(web, Arc::new(status), queries, ended(stopped.clone())));
         let mut background = Vec::new();
         if roles.has(Role::Jobs) {
             let runtime = RoleRuntime::start("jobs")?;
