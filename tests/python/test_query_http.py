@@ -45,7 +45,9 @@ def test_json_and_arrow(server):
     status, headers, body = ask(server, "SELECT model_calls, input_tokens FROM runs")
     assert (status, json.loads(body)) == (200, [{"model_calls": 3, "input_tokens": 300}])
     assert headers["plimsoll-lake-version"] == "1"
-    status, _, body = ask(server, json.dumps({"query": "SELECT input_tokens FROM runs"}), "application/json", Accept=ARROW)
+    status, _, body = ask(
+        server, json.dumps({"query": "SELECT input_tokens FROM runs"}), "application/json", Accept=ARROW
+    )
     assert status == 200
     assert pa.ipc.open_stream(body).read_all().to_pydict() == {"input_tokens": [300]}
     assert ask(server, "SELECT 1 WHERE false")[2] == b"[]"
@@ -59,7 +61,7 @@ def test_json_and_arrow(server):
         ("INSERT INTO runs SELECT * FROM runs", 400, "DML"),
         ("COPY runs TO '/tmp/copied.csv'", 400, "DML"),
         ("SELECT * FROM generate_series(1, 5000)", 400, "LIMIT"),
-        ("SELECT count(*) FROM generate_series(1, 100000000) a, generate_series(1, 100000000) b", 504, "plimsoll sql"),
+        ("SELECT count(*) FROM generate_series(1, 100000000000)", 504, "plimsoll sql"),
         ("SELECT array_agg(value) FROM generate_series(1, 30000000)", 507, "memory"),
         (b"\xff\xfe", 400, "UTF-8"),
     ],

@@ -138,18 +138,38 @@ impl Flusher {
         while let Ok(pending) = self.durable.try_recv() {
             self.add(pending).await?;
         }
-        while self.kafka_has_room()
-            && let Some(arrival) = self.kafka.arrived()
-        {
-            self.arrive(arrival).await?;
+        // No more than is there now: while topics are caught up with, more comes all the time.
+        for _ in 0..self.kafka.waiting() {
+            if !self.kafka_has_room() {
+                break;
+            }
+            if let Some(arrival) = self.kafka.arrived() {
+                self.arrive(arrival).await?;
+            }
         }
-        self.commit().await
+        self.commit_all().await
+    }
+
+    /// Commits until nothing waits, or the lake fails.
+    async fn commit_all(&mut self) -> Result<Result<(), FlushError>, Fatal> {
+        while self.since().is_some() {
+            let committed = self.commit().await?;
+            if committed.is_err() {
+                return Ok(committed);
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// When the first row came that waits for a commit.
+    fn since(&self) -> Option<Instant> {
+        [self.journal.since(), self.kafka.since()].into_iter().flatten().min()
     }
 
     /// When the next commit is to be tried; `None` while there is nothing to commit.
     fn due(&self) -> Option<Instant> {
-        let since = [self.journal.since(), self.kafka.since()].into_iter().flatten().min()?;
-        Some(self.retry.map_or(since + self.options.every, |(at, _)| at))
+        let planned = self.since()? + self.options.every;
+        Some(self.retry.map_or(planned, |(at, _)| at))
     }
 
     /// Whether messages are taken: while the lake fails, no more than a file holds.
@@ -170,16 +190,17 @@ impl Flusher {
                 self.write_full().await?;
             }
             Arrival::Barrier(reached) => {
-                let _tried_later = self.commit().await?;
+                let _tried_later = self.commit_all().await?;
                 let _gone = reached.send(());
             }
         }
         Ok(())
     }
 
-    /// Writes the lane that holds a file's worth.
+    /// Writes the lane that holds a file's worth. While the lake fails rows stay in memory, where they are
+    /// bounded.
     async fn write_full(&mut self) -> Result<(), Fatal> {
-        if self.retry.is_some_and(|(at, _)| at > Instant::now()) {
+        if self.retry.is_some() {
             return Ok(());
         }
         let full = |rows: &&mut Rows| rows.bytes >= self.options.file_bytes;
@@ -189,9 +210,9 @@ impl Flusher {
         self.tried(written.map_err(Failed::Lake)).map(|_told_later| ())
     }
 
-    /// One attempt to make everything visible that was added.
+    /// One attempt to make the batches visible: those that were offered before, or else all that was added.
     async fn commit(&mut self) -> Result<Result<(), FlushError>, Fatal> {
-        if self.journal.since().is_none() && self.kafka.since().is_none() {
+        if self.since().is_none() {
             return Ok(Ok(()));
         }
         let made = self.make().await;
@@ -206,15 +227,15 @@ impl Flusher {
     }
 
     async fn make(&mut self) -> Result<(), Failed> {
-        self.journal.rows.write(&self.tables).await?;
-        self.kafka.rows.write(&self.tables).await?;
+        self.journal.seal(&self.tables).await?;
+        self.kafka.seal(&self.tables).await?;
         let ledger = &self.core.ledger;
 
         let offered = Offer::of(self.journal.quarantine_share(), self.kafka.quarantine_share());
         let (journal, kafka) = offered.taken(self.tables.commit_quarantine(&offered.shares).await?);
         match kafka {
             Some(Committed::Ours) => self.kafka.quarantine_committed(ledger),
-            Some(Committed::Theirs) => self.kafka.rewind(ledger),
+            Some(Committed::Theirs { .. }) => self.kafka.rewind(ledger),
             None => {}
         }
         if self.mine(journal)? {
@@ -225,11 +246,13 @@ impl Flusher {
         let (journal, kafka) = offered.taken(self.tables.commit_spans(&offered.shares).await?);
         match kafka {
             Some(Committed::Ours) => self.kafka.spans_committed(ledger),
-            Some(Committed::Theirs) => self.kafka.rewind(ledger),
+            Some(Committed::Theirs { .. }) => self.kafka.rewind(ledger),
             None => {}
         }
-        if self.mine(journal)? {
-            self.core.journal.release(self.journal.spans_committed(ledger));
+        if self.mine(journal)?
+            && let Some(seq) = self.journal.spans_committed(ledger)
+        {
+            self.core.journal.release(seq);
         }
         Ok(())
     }
@@ -239,7 +262,9 @@ impl Flusher {
         match committed {
             None => Ok(false),
             Some(Committed::Ours) => Ok(true),
-            Some(Committed::Theirs) => Err(Failed::Fatal(Fatal::Theirs(self.core.journal.node().to_owned()))),
+            Some(Committed::Theirs { .. }) => {
+                Err(Failed::Fatal(Fatal::Theirs(self.core.journal.node().to_owned())))
+            }
         }
     }
 
@@ -282,7 +307,7 @@ impl Flusher {
             while self.journal.rows.bytes >= self.options.file_bytes
                 || self.due().is_some_and(|due| due <= Instant::now())
             {
-                if self.commit().await?.is_err()
+                if self.commit_all().await?.is_err()
                     && let Some((at, _)) = self.retry
                 {
                     tokio::time::sleep_until(at).await;

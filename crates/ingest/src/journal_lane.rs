@@ -1,36 +1,40 @@
-//! The flusher's side of the journal: the spans of acknowledged requests since the last commit.
+//! The flusher's side of the journal: the spans of acknowledged requests that are not in the lake.
 //!
-//! Invariant: the lane's rows are exactly those of the records from `held` to `last_seq`.
+//! Invariant: the rows of what is offered are exactly those of the records from `held` on, and those of the
+//! next batch follow them up to `last_seq`.
 
 use tokio::time::Instant;
 
 use crate::accept::Pending;
+use crate::batch::Batch;
 use crate::counts::Ledger;
 use crate::rows::Rows;
-use crate::tables::{Held, Share};
+use crate::tables::{Held, Share, Tables};
 
 /// The lane.
 #[derive(Debug)]
 pub(crate) struct JournalLane {
     source: String,
     held: Held,
-    last_seq: u64,
+    offered: Option<(Batch, u64)>,
     pub(crate) rows: Rows,
+    last_seq: u64,
     since: Option<Instant>,
 }
 
 impl JournalLane {
     pub(crate) fn new(source: String, held: Held) -> Self {
-        Self { source, held, last_seq: held.spans, rows: Rows::default(), since: None }
+        Self { source, held, offered: None, rows: Rows::default(), last_seq: held.spans, since: None }
     }
 
+    /// What the tables hold.
     pub(crate) fn held(&self) -> Held {
         self.held
     }
 
     /// When the first request came that waits for a commit.
     pub(crate) fn since(&self) -> Option<Instant> {
-        self.since
+        self.offered.as_ref().map(|(batch, _)| batch.since).or(self.since)
     }
 
     pub(crate) fn add(&mut self, pending: Pending) {
@@ -42,39 +46,58 @@ impl JournalLane {
         self.rows.keep(held);
     }
 
-    /// The quarantined rows.
+    /// Makes a batch of what has come, unless there is one.
+    ///
+    /// # Errors
+    /// The lake takes no file; nothing has changed.
+    pub(crate) async fn seal(&mut self, tables: &Tables) -> Result<(), plimsoll_lake::Error> {
+        let (None, Some(since)) = (&self.offered, self.since) else { return Ok(()) };
+        self.rows.write(tables).await?;
+        self.since = None;
+        let Rows { files, stored, quarantined_rows, .. } = std::mem::take(&mut self.rows);
+        let share = |files, held| Share::one(files, &self.source, held, self.last_seq);
+        let quarantine = share(files.quarantine, self.held.quarantine);
+        let batch = Batch {
+            since,
+            quarantine: (quarantined_rows > 0).then_some(quarantine),
+            quarantined_rows,
+            spans: share(files.spans, self.held.spans),
+            stored,
+        };
+        self.offered = Some((batch, self.last_seq));
+        Ok(())
+    }
+
+    /// The quarantined rows of the batch.
     pub(crate) fn quarantine_share(&self) -> Option<Share> {
-        let files = &self.rows.files.quarantine;
-        let share = || Share::one(files, &self.source, self.held.quarantine, self.last_seq);
-        (!files.is_empty()).then(share)
+        self.offered.as_ref()?.0.quarantine.clone()
     }
 
     /// The quarantined rows are in the lake.
     pub(crate) fn quarantine_committed(&mut self, ledger: &Ledger) {
-        self.held.quarantine = self.last_seq;
-        self.rows.files.quarantine.clear();
-        let rows = std::mem::take(&mut self.rows.quarantined_rows);
+        let Some((batch, seq)) = &mut self.offered else { return };
+        self.held.quarantine = *seq;
+        batch.quarantine = None;
+        let rows = batch.quarantined_rows;
         ledger.change(|counts| {
             counts.quarantined += rows;
             counts.in_flight -= rows;
         });
     }
 
-    /// The spans, and how far the journal has come.
+    /// The spans of the batch.
     pub(crate) fn spans_share(&self) -> Option<Share> {
-        let share = || Share::one(&self.rows.files.spans, &self.source, self.held.spans, self.last_seq);
-        self.since.map(|_| share())
+        Some(self.offered.as_ref()?.0.spans.clone())
     }
 
     /// The spans are in the lake; gives the last seq among them.
-    pub(crate) fn spans_committed(&mut self, ledger: &Ledger) -> u64 {
-        self.held.spans = self.last_seq;
-        let rows = std::mem::take(&mut self.rows).stored;
-        self.since = None;
+    pub(crate) fn spans_committed(&mut self, ledger: &Ledger) -> Option<u64> {
+        let (batch, seq) = self.offered.take()?;
+        self.held.spans = seq;
         ledger.change(|counts| {
-            counts.stored += rows;
-            counts.in_flight -= rows;
+            counts.stored += batch.stored;
+            counts.in_flight -= batch.stored;
         });
-        self.last_seq
+        Some(seq)
     }
 }

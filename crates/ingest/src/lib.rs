@@ -9,6 +9,7 @@
 //! request, file or disk can stop the process.
 
 mod accept;
+mod batch;
 mod budget;
 mod config;
 mod counts;

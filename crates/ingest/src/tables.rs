@@ -41,6 +41,9 @@ pub(crate) struct Step {
 
 /// Files and the steps that they cover: committed together or not at all. Shares that are offered
 /// together stand or fall one by one, and those that stand are one commit.
+///
+/// A share that was offered once must be offered again as it was until the lake has said what came of it:
+/// its first file is how a commit is known whose answer was lost.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Share {
     pub(crate) files: Vec<DataFile>,
@@ -52,8 +55,11 @@ pub(crate) struct Share {
 pub(crate) enum Committed {
     /// The rows are in the table.
     Ours,
-    /// Somebody else wrote under the name; the rows are not in the table.
-    Theirs,
+    /// Somebody else wrote under a name, up to this number; the rows are not in the table.
+    Theirs {
+        /// What the table holds of it.
+        found: u64,
+    },
 }
 
 /// Attempts to be first among several writers before the caller is told; some ten seconds.
@@ -74,7 +80,7 @@ enum Standing {
     /// It follows what is there.
     Next,
     /// Something else is there.
-    Astray,
+    Astray { found: u64 },
 }
 
 impl Tables {
@@ -123,25 +129,25 @@ impl Tables {
 
 impl Share {
     /// A share of one source.
-    pub(crate) fn one(files: &[DataFile], source: &str, held: u64, number: u64) -> Self {
+    pub(crate) fn one(files: Vec<DataFile>, source: &str, held: u64, number: u64) -> Self {
         let source = source.to_owned();
-        Self { files: files.to_vec(), steps: vec![Step { source, held, number }] }
+        Self { files, steps: vec![Step { source, held, number }] }
     }
 
     fn standing(&self, base: &Snapshot) -> Standing {
-        let all =
-            |at: fn(&Step) -> u64| self.steps.iter().all(|step| version(base.txn(&step.source)) == at(step));
+        let off = |at: fn(&Step) -> u64| {
+            let mut found = self.steps.iter().map(|step| (version(base.txn(&step.source)), at(step)));
+            found.find(|(found, wanted)| found != wanted).map(|(found, _)| found)
+        };
         // Nobody else can have added our files; without any, the numbers are all that there was to say.
         let there = match self.files.first() {
             Some(file) => base.file(&file.path).is_some(),
-            None => all(|step| step.number),
+            None => off(|step| step.number).is_none(),
         };
-        if there {
-            Standing::There
-        } else if all(|step| step.held) {
-            Standing::Next
-        } else {
-            Standing::Astray
+        match off(|step| step.held) {
+            _ if there => Standing::There,
+            None => Standing::Next,
+            Some(found) => Standing::Astray { found },
         }
     }
 }
@@ -155,7 +161,7 @@ async fn commit(table: &Table, shares: &[Share]) -> Result<Vec<Committed>, Error
         let outcome = || {
             let committed = |standing: &Standing| match standing {
                 Standing::There | Standing::Next => Committed::Ours,
-                Standing::Astray => Committed::Theirs,
+                Standing::Astray { found } => Committed::Theirs { found: *found },
             };
             standings.iter().map(committed).collect()
         };

@@ -104,7 +104,9 @@ impl From<ProfileError> for Failure {
         match error {
             ProfileError::Lake(error) => error.into(),
             ProfileError::Damaged { .. } => Self::damaged(error),
-            ProfileError::Header { .. } | ProfileError::Schema { .. } => Self::input(error),
+            ProfileError::Header { .. } | ProfileError::Schema { .. } | ProfileError::Newer { .. } => {
+                Self::input(error)
+            }
             ProfileError::Query { .. } | ProfileError::Overtaken => Self::internal(error),
         }
     }

@@ -67,6 +67,9 @@ pub(crate) fn start(settings: &Settings) -> Result<Own, Failure> {
     });
     // A second start in one process (tests) keeps the first one's.
     let _already = tracing_subscriber::registry().with(lines).with(exported).try_init();
+    // Libraries that log by `log` (Kafka's) ask for their debug level at every turn, and a refusal by the
+    // filters of single layers swallows the next event of ours: such questions must not come that far.
+    log::set_max_level(log::LevelFilter::Warn);
     Ok(Own { registry, meters, tracers })
 }
 

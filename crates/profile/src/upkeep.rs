@@ -21,10 +21,13 @@ use crate::{
     windows::day_date,
 };
 
+/// How long ago the last row of a day was received for its files to be merged to the end.
+const CLOSED_AFTER: Duration = Duration::from_secs(60 * 60);
+
 /// What a beat of upkeep does.
 #[derive(Debug, Clone, Default)]
 pub struct Upkeep {
-    /// How files are merged.
+    /// How files are merged; what jobs have read, and which days are closed, is found by the beat.
     pub compaction: Compaction,
     /// How long the rows of a table are kept: spans by their receipt, others by their start. Those of a
     /// table that is not named are kept for ever.
@@ -111,23 +114,32 @@ async fn keep_up(
         }
         done.retained = table.retain(first).await?;
     }
-    done.compacted = table.compact(&options.compaction).await?;
+    let compaction = Compaction {
+        jobs_have_read: pins.read(name).filter(|_| is_received(name)),
+        closed_before: Some(day_before(now, CLOSED_AFTER)),
+        ..options.compaction.clone()
+    };
+    done.compacted = table.compact(&compaction).await?;
     let vacuum =
         Vacuum { retention: options.keep_versions, pinned: pins.versions(name), ..Vacuum::default() };
     done.vacuumed = table.vacuum(&vacuum).await?;
     Ok(())
 }
 
+fn is_received(table: &str) -> bool {
+    RECEIVED.contains(&table)
+}
+
 /// The UTC day that lies an age back.
 fn day_before(now: Timestamp, age: Duration) -> Date {
     let age = SignedDuration::try_from(age).unwrap_or(SignedDuration::MAX);
-    now.checked_sub(age).unwrap_or(Timestamp::MIN).to_zoned(TimeZone::UTC).date()
+    now.checked_sub(age).unwrap_or(Timestamp::MIN).to_zoned_datetime(TimeZone::UTC).date()
 }
 
 /// First day of receipt of which jobs have not read all; none where they have, or where a table is not
 /// for them to read.
 async fn unread_from(table: &Table, read: Option<i64>) -> Result<Option<Date>, LakeError> {
-    if !RECEIVED.contains(&table.schema().name.as_str()) {
+    if !is_received(&table.schema().name) {
         return Ok(None);
     }
     let now = table.snapshot().await?;

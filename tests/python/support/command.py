@@ -37,6 +37,14 @@ class Plimsoll:
         self.folder = Path(folder)
         self.lake = self.folder / "lake"
 
+    def beside(self, name):
+        """The same command on the same lake, with a folder, and so a journal, of its own."""
+        folder = self.folder / name
+        folder.mkdir()
+        other = Plimsoll(self.binary, folder)
+        other.lake = self.lake
+        return other
+
     def run(self, *arguments, code=0, input=None, lake=True, env=None, timeout=PATIENCE_S):
         """Runs a command to its end; `code` is the exit code that is right, None for any."""
         line = [self.binary, *(["--lake", str(self.lake)] if lake else []), *map(str, arguments)]
@@ -90,6 +98,8 @@ class Server:
                 line, cwd=plimsoll.folder, env=environment(env), stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
         self.grpc = self.http = self.web = None
+        # A process that does not receive has no other port than the web's.
+        self.ports = 3 if "--roles" not in line or "receive" in line[line.index("--roles") + 1] else 1
 
     def said(self):
         """Everything it has logged."""
@@ -101,8 +111,8 @@ class Server:
         while time.monotonic() < deadline:
             assert self.process.poll() is None, f"serve ended with {self.process.returncode}:\n{self.said()}"
             bound = dict(BOUND.findall(self.said()))
-            if len(bound) == 3:
-                self.grpc, self.http, self.web = bound["grpc"], bound["http"], bound["web"]
+            if len(bound) == self.ports:
+                self.grpc, self.http, self.web = bound.get("grpc"), bound.get("http"), bound["web"]
                 if self.get("/readyz")[0] == 200:
                     return
             time.sleep(0.05)

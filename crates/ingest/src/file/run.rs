@@ -86,11 +86,11 @@ pub async fn ingest_file(
             let Held { spans: spans_held, quarantine: quarantine_held } = reading.held;
             let through = reading.through;
             if !quarantine.is_empty() {
-                let share = Share::one(&quarantine, &commit_name, quarantine_held, through);
+                let share = Share::one(quarantine, &commit_name, quarantine_held, through);
                 mine(&tables.commit_quarantine(&[share]).await?, concurrent)?;
                 reading.held.quarantine = through;
             }
-            let share = Share::one(&spans, &commit_name, spans_held, through);
+            let share = Share::one(spans, &commit_name, spans_held, through);
             mine(&tables.commit_spans(&[share]).await?, concurrent)?;
             reading.held.spans = through;
             report.spans += rows(&chunk.spans);
@@ -187,7 +187,7 @@ fn rows(batches: &[RecordBatch]) -> u64 {
 }
 
 fn mine(committed: &[Committed], concurrent: impl Fn() -> FileError) -> Result<(), FileError> {
-    if committed.contains(&Committed::Theirs) { Err(concurrent()) } else { Ok(()) }
+    if committed.iter().all(|share| *share == Committed::Ours) { Ok(()) } else { Err(concurrent()) }
 }
 
 async fn blocking<T: Send + 'static>(

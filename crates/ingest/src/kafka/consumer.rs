@@ -19,12 +19,14 @@ use super::place::{Placed, TopicPartition};
 use super::status::Status;
 
 /// Settings that the user's win over.
-const DEFAULTS: [(&str, &str); 15] = [
+const DEFAULTS: [(&str, &str); 16] = [
     // Partitions that stay are read on while others move.
     ("partition.assignment.strategy", "cooperative-sticky"),
     // A killed reader's partitions move within seconds; brokers take no less than 6 s by default.
     ("session.timeout.ms", "6000"),
     ("heartbeat.interval.ms", "2000"),
+    // This reader polls all the time; it is also how long others wait for one that can't say where it is.
+    ("max.poll.interval.ms", "30000"),
     ("enable.auto.commit", "false"),
     ("enable.auto.offset.store", "false"),
     ("auto.offset.reset", "earliest"),
@@ -55,6 +57,8 @@ pub(super) struct Context {
     changes: Mutex<VecDeque<Change>>,
     closing: AtomicBool,
     status: Arc<Status>,
+    /// Why a broker could not be reached last.
+    away: Mutex<String>,
 }
 
 pub(super) type Consumer = BaseConsumer<Context>;
@@ -69,8 +73,12 @@ pub(super) fn create(
     let defaults: Vec<(&str, &str)> = DEFAULTS.into_iter().chain(own).collect();
     let mut config = source.connection.client(&defaults);
     config.set_log_level(RDKafkaLogLevel::Warning);
-    let context =
-        Context { changes: Mutex::default(), closing: AtomicBool::new(false), status: Arc::clone(status) };
+    let context = Context {
+        changes: Mutex::default(),
+        closing: AtomicBool::new(false),
+        status: Arc::clone(status),
+        away: Mutex::default(),
+    };
     let made = Consumer::from_config_and_context(&config, context);
     made.map(Arc::new).map_err(|error| KafkaSourceError::Client(error.to_string()))
 }
@@ -131,6 +139,7 @@ impl ClientContext for Context {
             // One broker of several; where it is all of them, that is told apart.
             RDKafkaErrorCode::BrokerTransportFailure | RDKafkaErrorCode::OperationTimedOut => {
                 tracing::debug!(reason, "a broker is away");
+                reason.clone_into(&mut self.away.lock().unwrap_or_else(PoisonError::into_inner));
             }
             RDKafkaErrorCode::UnknownTopicOrPartition | RDKafkaErrorCode::UnknownTopic => {
                 self.status.missing_topic(reason);
@@ -139,6 +148,14 @@ impl ClientContext for Context {
             RDKafkaErrorCode::AutoOffsetReset | RDKafkaErrorCode::OffsetOutOfRange => {
                 tracing::warn!(reason, "messages are gone from a topic before they were read");
             }
+            RDKafkaErrorCode::AllBrokersDown => {
+                let away = self.away.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                self.status.unreachable(explain(code, if away.is_empty() { reason } else { &away }));
+            }
+            RDKafkaErrorCode::Resolve
+            | RDKafkaErrorCode::SSL
+            | RDKafkaErrorCode::Authentication
+            | RDKafkaErrorCode::SaslAuthenticationFailed => self.status.unreachable(explain(code, reason)),
             code => self.status.trouble(explain(code, reason)),
         }
     }

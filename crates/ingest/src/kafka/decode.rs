@@ -10,6 +10,7 @@ use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use jiff::Timestamp;
 use plimsoll_otlp::{DecodeError, Decoded, Decoder, Encoding, Receipt};
+use serde::de::IgnoredAny;
 
 use super::lane::{Portion, Tally};
 use super::message::Message;
@@ -141,6 +142,7 @@ impl Gathered {
         let portion = Portion {
             epoch,
             source: Arc::clone(&first.place.source),
+            after: first.after,
             first: first.offset,
             next: first.offset,
             spans: Vec::new(),
@@ -205,10 +207,16 @@ fn encoding(content_type: Option<&str>) -> Option<Encoding> {
     }
 }
 
-/// How a body is written: no OTLP request in protobuf starts with a brace.
+/// How a body is written: an OTLP request in JSON starts with a brace and one in protobuf with a line feed,
+/// which may well be followed by a length that looks like a brace.
 fn sniff(body: &[u8]) -> Encoding {
     let text = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    if text.trim_ascii_start().starts_with(b"{") { Encoding::Json } else { Encoding::Protobuf }
+    let brace = text.trim_ascii_start().starts_with(b"{");
+    if brace && (text.first() != Some(&b'\n') || serde_json::from_slice::<IgnoredAny>(text).is_ok()) {
+        Encoding::Json
+    } else {
+        Encoding::Protobuf
+    }
 }
 
 /// The reason why a body gives nothing, unless it is metrics.
@@ -237,5 +245,20 @@ fn letter(message: &Message, reason: String, signal: Option<Kept>, encoding: Opt
         headers: message.headers.clone(),
         key: message.key.clone(),
         body: message.body.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A protobuf body whose first length is 123 is no JSON, and JSON may start with a line feed.
+    #[test]
+    fn a_line_feed_is_no_space_in_protobuf() {
+        assert_eq!(sniff(b"\n{\x0a\x00"), Encoding::Protobuf);
+        assert_eq!(sniff(b"\n{\"resourceSpans\": []}\n"), Encoding::Json);
+        assert_eq!(sniff(b" {\"resourceSpans\": []"), Encoding::Json);
+        assert_eq!(sniff(b"\xef\xbb\xbf{}"), Encoding::Json);
+        assert_eq!(sniff(b"junk"), Encoding::Protobuf);
     }
 }

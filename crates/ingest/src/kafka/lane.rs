@@ -5,7 +5,8 @@
 //! gives up all that it has (its files were never committed) and asks the source to read again from where
 //! the tables are; what is still on its way from before carries an older epoch and is passed over.
 //!
-//! Invariant: the lane's rows are exactly those of the messages from `held` to `next` of its sources.
+//! Invariant: the rows of what is offered are exactly those of the messages from `held` on, and those of the
+//! next batch follow them up to `next`, for each source.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,9 +16,10 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::order::Order;
+use crate::batch::Batch;
 use crate::counts::Ledger;
 use crate::rows::Rows;
-use crate::tables::{Held, Share, Step};
+use crate::tables::{Held, Share, Step, Tables};
 
 /// What the pipeline hands to the flusher, in the order in which it was read.
 #[derive(Debug)]
@@ -35,7 +37,8 @@ pub(crate) enum Arrival {
 pub(crate) struct Portion {
     pub(crate) epoch: u64,
     pub(crate) source: Arc<str>,
-    /// Offset of the first message.
+    /// The offset that was to come when the first message was read, and the one that came.
+    pub(crate) after: u64,
     pub(crate) first: u64,
     /// One more than the offset of the last.
     pub(crate) next: u64,
@@ -63,19 +66,25 @@ struct Progress {
     quarantined: bool,
 }
 
+/// A batch, and what the lake's answer is to bring about.
+#[derive(Debug)]
+struct Offered {
+    batch: Batch,
+    tally: Tally,
+}
+
 /// The lane.
 #[derive(Debug)]
 pub(crate) struct Lane {
     arrivals: mpsc::Receiver<Arrival>,
     orders: mpsc::UnboundedSender<Order>,
+    offered: Option<Offered>,
     pub(crate) rows: Rows,
-    /// Bytes taken since the last commit.
+    /// Bytes taken for the next batch.
     taken: usize,
     epoch: u64,
     sources: BTreeMap<Arc<str>, Progress>,
     tally: Tally,
-    /// Spans that are counted as in flight.
-    in_flight: u64,
     since: Option<Instant>,
     /// Whether nothing more arrives.
     ended: bool,
@@ -86,12 +95,12 @@ impl Lane {
         Self {
             arrivals,
             orders,
+            offered: None,
             rows: Rows::default(),
             taken: 0,
             epoch: 0,
             sources: BTreeMap::new(),
             tally: Tally::default(),
-            in_flight: 0,
             since: None,
             ended: false,
         }
@@ -118,14 +127,19 @@ impl Lane {
         self.arrivals.try_recv().ok()
     }
 
-    /// Bytes taken since the last commit.
+    /// How much has arrived already.
+    pub(crate) fn waiting(&self) -> usize {
+        self.arrivals.len()
+    }
+
+    /// Bytes taken for the next batch.
     pub(crate) fn taken(&self) -> usize {
         self.taken
     }
 
     /// When the first message came that waits for a commit.
     pub(crate) fn since(&self) -> Option<Instant> {
-        self.since
+        self.offered.as_ref().map(|offered| offered.batch.since).or(self.since)
     }
 
     /// Notes where sources are read from. A source with messages that wait for a commit goes on behind
@@ -144,7 +158,7 @@ impl Lane {
 
     /// Takes messages, each once.
     pub(crate) fn take(&mut self, portion: Portion, ledger: &Ledger) {
-        let Portion { epoch, source, first, next, spans, quarantined, tally } = portion;
+        let Portion { epoch, source, after, first, next, spans, quarantined, tally } = portion;
         if epoch != self.epoch {
             return;
         }
@@ -152,8 +166,9 @@ impl Lane {
         if next <= progress.next {
             return;
         }
-        if first < progress.next {
-            // Part of it was taken already: only reading again can tell it apart.
+        if !(after..=first).contains(&progress.next) {
+            // Part of it was taken already, or something before it was not: reading again mends both.
+            tracing::warn!(%source, after, first, next = progress.next, "messages do not follow one another");
             return self.rewind(ledger);
         }
         progress.next = next;
@@ -173,71 +188,82 @@ impl Lane {
         }
         self.tally.add(tally);
         let came = rows + tally.rejected;
-        self.in_flight += came;
         ledger.change(|counts| {
             counts.received += came;
             counts.in_flight += came;
         });
     }
 
-    /// The quarantined rows, and the sources that they are of.
-    pub(crate) fn quarantine_share(&self) -> Option<Share> {
-        if self.rows.files.quarantine.is_empty() {
-            return None;
+    /// Makes a batch of what has come, unless there is one.
+    ///
+    /// # Errors
+    /// The lake takes no file; nothing has changed.
+    pub(crate) async fn seal(&mut self, tables: &Tables) -> Result<(), plimsoll_lake::Error> {
+        let (None, Some(since)) = (&self.offered, self.since) else { return Ok(()) };
+        self.rows.write(tables).await?;
+        (self.since, self.taken) = (None, 0);
+        let Rows { files, stored, quarantined_rows, .. } = std::mem::take(&mut self.rows);
+        let step = |source: &Arc<str>, held, number| Step { source: source.to_string(), held, number };
+        let (mut quarantine, mut spans) = (Vec::new(), Vec::new());
+        for (source, Progress { held, next, quarantined }) in &mut self.sources {
+            if std::mem::take(quarantined) {
+                quarantine.push(step(source, held.quarantine, *next));
+            }
+            if *next > held.spans {
+                spans.push(step(source, held.spans, *next));
+            }
         }
-        let steps = self.sources.iter().filter(|(_, progress)| progress.quarantined);
-        let steps = steps.map(|(source, Progress { held, next, .. })| Step {
-            source: source.to_string(),
-            held: held.quarantine,
-            number: *next,
-        });
-        Some(Share { files: self.rows.files.quarantine.clone(), steps: steps.collect() })
+        let quarantine = Share { files: files.quarantine, steps: quarantine };
+        let batch = Batch {
+            since,
+            quarantine: (quarantined_rows > 0).then_some(quarantine),
+            quarantined_rows,
+            spans: Share { files: files.spans, steps: spans },
+            stored,
+        };
+        self.offered = Some(Offered { batch, tally: std::mem::take(&mut self.tally) });
+        Ok(())
+    }
+
+    /// The quarantined rows of the batch.
+    pub(crate) fn quarantine_share(&self) -> Option<Share> {
+        self.offered.as_ref()?.batch.quarantine.clone()
     }
 
     /// The quarantined rows are in the lake.
     pub(crate) fn quarantine_committed(&mut self, ledger: &Ledger) {
-        for progress in self.sources.values_mut().filter(|progress| progress.quarantined) {
-            progress.held.quarantine = progress.next;
-            progress.quarantined = false;
+        let Some(Offered { batch, .. }) = &mut self.offered else { return };
+        for Step { source, number, .. } in batch.quarantine.take().into_iter().flat_map(|share| share.steps) {
+            if let Some(progress) = self.sources.get_mut(source.as_str()) {
+                progress.held.quarantine = number;
+            }
         }
-        self.rows.files.quarantine.clear();
-        let rows = std::mem::take(&mut self.rows.quarantined_rows);
-        self.in_flight -= rows;
+        let rows = batch.quarantined_rows;
         ledger.change(|counts| {
             counts.quarantined += rows;
             counts.in_flight -= rows;
         });
     }
 
-    /// The spans, and how far each source that went on has come.
+    /// The spans of the batch, and how far each source that went on has come.
     pub(crate) fn spans_share(&self) -> Option<Share> {
-        let moved = self.sources.iter().filter(|(_, progress)| progress.next > progress.held.spans);
-        let steps: Vec<Step> = moved
-            .map(|(source, Progress { held, next, .. })| Step {
-                source: source.to_string(),
-                held: held.spans,
-                number: *next,
-            })
-            .collect();
-        (!steps.is_empty()).then(|| Share { files: self.rows.files.spans.clone(), steps })
+        Some(self.offered.as_ref()?.batch.spans.clone())
     }
 
     /// The spans are in the lake, and with them all that the messages told of.
     pub(crate) fn spans_committed(&mut self, ledger: &Ledger) {
+        let Some(Offered { batch, tally }) = self.offered.take() else { return };
         let mut stored = Vec::new();
-        for (source, progress) in &mut self.sources {
-            if progress.next > progress.held.spans {
-                progress.held.spans = progress.next;
-                stored.push((Arc::clone(source), progress.next));
+        for Step { source, number, .. } in batch.spans.steps {
+            if let Some(progress) = self.sources.get_mut(source.as_str()) {
+                progress.held.spans = number;
+                stored.push((source.into(), number));
             }
         }
-        let rows = std::mem::take(&mut self.rows).stored;
-        let (tally, in_flight) = (std::mem::take(&mut self.tally), std::mem::take(&mut self.in_flight));
-        (self.taken, self.since) = (0, None);
         ledger.change(|counts| {
-            counts.stored += rows;
+            counts.stored += batch.stored;
             counts.rejected += tally.rejected;
-            counts.in_flight -= in_flight;
+            counts.in_flight -= batch.stored + tally.rejected;
             counts.log_calls += tally.log_calls;
             counts.log_passed_over += tally.log_passed_over;
             counts.log_rejected += tally.log_rejected;
@@ -249,10 +275,14 @@ impl Lane {
 
     /// Gives up what is not committed, and has it read again from where the tables are.
     pub(crate) fn rewind(&mut self, ledger: &Ledger) {
-        let in_flight = std::mem::take(&mut self.in_flight);
+        let mut given_up = self.rows.stored + self.rows.quarantined_rows + self.tally.rejected;
+        if let Some(Offered { batch, tally }) = self.offered.take() {
+            let quarantined = if batch.quarantine.is_some() { batch.quarantined_rows } else { 0 };
+            given_up += batch.stored + quarantined + tally.rejected;
+        }
         ledger.change(|counts| {
-            counts.received -= in_flight;
-            counts.in_flight -= in_flight;
+            counts.received -= given_up;
+            counts.in_flight -= given_up;
         });
         self.rows = Rows::default();
         self.sources.clear();

@@ -6,12 +6,15 @@ use bytes::Bytes;
 use rdkafka::message::{BorrowedMessage, Headers, Message as _};
 
 use super::place::Place;
+use crate::accept::now_unix_micros;
 
 /// A message.
 #[derive(Debug, Clone)]
 pub(crate) struct Message {
     pub(crate) place: Arc<Place>,
     pub(crate) offset: u64,
+    /// The offset that was to come: the two differ where offsets hold no message, or none any more.
+    pub(crate) after: u64,
     /// When it was read, microseconds since 1970, UTC.
     pub(crate) received_unix_micros: i64,
     pub(crate) key: Option<Bytes>,
@@ -21,12 +24,14 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    pub(crate) fn copy(place: Arc<Place>, offset: u64, received: i64, message: &BorrowedMessage<'_>) -> Self {
+    /// Copies a message; `after` is the offset that was to come.
+    pub(crate) fn copy(place: Arc<Place>, after: u64, offset: u64, message: &BorrowedMessage<'_>) -> Self {
         let headers = message.headers().into_iter().flat_map(Headers::iter);
         Self {
             place,
             offset,
-            received_unix_micros: received,
+            after,
+            received_unix_micros: now_unix_micros(),
             key: message.key().map(Bytes::copy_from_slice),
             headers: headers
                 .map(|header| (header.key.to_owned(), header.value.map(Bytes::copy_from_slice)))

@@ -18,15 +18,13 @@ pub(super) struct Reading {
     pub(super) place: Arc<Place>,
     /// The next offset.
     pub(super) next: u64,
-    /// Whether no message has come since it was placed.
-    pub(super) fresh: bool,
 }
 
 impl Partitions {
     /// Takes a partition, or places it anew.
     pub(super) fn place(&mut self, placed: &Placed) {
         let Placed { place, held } = placed;
-        let reading = Reading { place: Arc::clone(place), next: held.spans, fresh: true };
+        let reading = Reading { place: Arc::clone(place), next: held.spans };
         self.0.entry(place.topic.clone()).or_default().insert(place.partition, Some(reading));
     }
 

@@ -74,12 +74,9 @@ pub(super) async fn run(
 
 /// Keeps dead letters, however long that takes: without them nothing may be taken.
 async fn keep(dead_letters: &DeadLetters, letters: &[Letter], status: &Status) {
-    if letters.is_empty() {
-        return;
-    }
-    for letter in letters {
-        tracing::warn!(from = ?letter.from, reason = letter.reason, "a message is a dead letter");
-    }
+    let Some(first) = letters.first() else { return };
+    // A topic of nothing else must not fill the log as well.
+    tracing::warn!(letters = letters.len(), first = ?first.from, reason = first.reason, "messages are dead letters");
     let mut wait = RETRY.0;
     while let Err(error) = dead_letters.keep(letters).await {
         tracing::warn!(%error, wait_ms = wait.as_millis(), "dead letters will be tried again");

@@ -29,10 +29,9 @@ use super::options::KafkaSource;
 use super::order::Order;
 use super::partitions::Partitions;
 use super::pipeline::{Parcel, barrier};
-use super::place::{Placed, TopicPartition};
+use super::place::{Place, Placed, TopicPartition};
 use super::status::{At, Status};
 use super::topic_ids::watermarks;
-use crate::accept::now_unix_micros;
 use crate::budget::Budget;
 use crate::tables::Tables;
 
@@ -82,7 +81,9 @@ pub(super) struct State {
     changes: VecDeque<Change>,
     doing: Doing,
     tickets: u64,
-    looked: Instant,
+    look_at: Instant,
+    /// Why this member is of no use any more.
+    failed: Option<String>,
 }
 
 /// A change in the making.
@@ -112,7 +113,8 @@ impl Default for State {
             changes: VecDeque::new(),
             doing: Doing::Nothing,
             tickets: 0,
-            looked: Instant::now(),
+            look_at: Instant::now() + LOOK,
+            failed: None,
         }
     }
 }
@@ -161,11 +163,14 @@ impl Reader {
                 return Stopped::End;
             }
             self.advance(consumer);
+            if let Some(reason) = self.state.failed.take() {
+                return Stopped::Failed(reason);
+            }
             self.ease(consumer);
             self.look(consumer);
             match consumer.poll(if self.state.bundle.is_empty() { POLL } else { LINGER }) {
                 None => self.hand_on(),
-                Some(Ok(message)) => self.take(&message),
+                Some(Ok(message)) => self.take(&message, consumer),
                 Some(Err(KafkaError::MessageConsumptionFatal(code))) => {
                     let reason =
                         consumer.client().fatal_error().map_or_else(String::new, |(_, reason)| reason);
@@ -183,16 +188,21 @@ impl Reader {
             Order::Rewind { epoch } => {
                 self.status.change(|status| status.rewinds += 1);
                 self.state.epoch = epoch;
+                // All that was read follows what was given up.
+                self.state.bundle.clear();
+                self.state.bundle_bytes = 0;
                 self.relocate(self.state.partitions.all());
             }
             Order::Recreated(topics) => {
                 tracing::warn!(?topics, "topics were deleted and made again: they are read from their start");
+                self.status.reached();
+                self.hand_on();
                 let partitions = self.state.partitions.of(|topic| topics.iter().any(|known| known == topic));
                 self.relocate(partitions);
             }
             Order::Stored(numbers) => self.stored(&numbers, consumer),
             Order::Located { ticket, found } => self.located(ticket, found, consumer),
-            Order::Well => self.status.well(),
+            Order::Well => self.status.reached(),
             Order::Finish => {
                 self.hand_on();
                 self.out = None;
@@ -205,19 +215,27 @@ impl Reader {
     }
 
     /// Takes a message.
-    fn take(&mut self, message: &BorrowedMessage<'_>) {
+    fn take(&mut self, message: &BorrowedMessage<'_>, consumer: &Consumer) {
         let (Some(reading), Ok(offset)) = (
             self.state.partitions.reading(message.topic(), message.partition()),
             u64::try_from(message.offset()),
         ) else {
             return;
         };
-        if offset < reading.next || self.out.is_none() {
+        if self.out.is_none() {
+            return;
+        }
+        let after = reading.next;
+        if offset < after {
+            // The topic is not what it was: made again, or cut short by its cluster.
+            self.state.look_at = self.state.look_at.min(Instant::now() + ASK_AGAIN);
             return;
         }
         reading.next = offset + 1;
-        reading.fresh = false;
-        let message = Message::copy(Arc::clone(&reading.place), offset, now_unix_micros(), message);
+        if offset > after && after > 0 {
+            missed(consumer, &reading.place, after, &self.status);
+        }
+        let message = Message::copy(Arc::clone(&reading.place), after, offset, message);
         let bytes = message.size();
         self.state.bundle_bytes += bytes;
         self.state.bundle.push(message);
@@ -336,7 +354,9 @@ impl Reader {
         };
         self.state.doing = Doing::Nothing;
         if let Err(error) = consumer::assign(consumer, &placed) {
-            return self.status.trouble(format!("partitions could not be taken: {error}"));
+            // The group has gone on without this member's answer.
+            self.state.failed = Some(format!("partitions could not be taken ({error}): joining anew"));
+            return;
         }
         self.status.well();
         let mut sources = Vec::new();
@@ -353,6 +373,9 @@ impl Reader {
         }
         // What was read under another epoch goes before.
         self.hand_on();
+        let held = sources.iter().filter(|(_, held)| held.spans > 0);
+        let held: Vec<_> = held.map(|(source, held)| (Arc::clone(source), held.spans)).collect();
+        self.stored(&held, consumer);
         self.send(Parcel::Pass(Arrival::Placed { epoch: self.state.epoch, sources }));
         if self.state.paused {
             self.pause(consumer, &self.state.partitions.all());
@@ -387,8 +410,6 @@ impl Reader {
 
     /// Stops partitions, to be read from where the tables are.
     fn relocate(&mut self, partitions: Vec<TopicPartition>) {
-        self.state.bundle.clear();
-        self.state.bundle_bytes = 0;
         partitions.iter().for_each(|at| self.state.partitions.suspend(at));
         self.state.changes.push_back(Change::Relocate(partitions));
     }
@@ -404,7 +425,11 @@ impl Reader {
                 tracing::debug!(%error, "an offset is not committed");
             }
             let key = TopicPartition { topic: place.topic.clone(), partition: place.partition };
-            self.status.change(|status| status.partitions.entry(key).or_default().stored = *number);
+            let watermarks = watermarks(consumer.client(), &place.topic, place.partition);
+            let at = At { stored: *number, watermarks };
+            self.status.change(|status| {
+                status.partitions.insert(key, at);
+            });
         }
         if list.count() > 0
             && let Err(error) = consumer.commit(&list, CommitMode::Async)
@@ -415,10 +440,10 @@ impl Reader {
 
     /// Looks from time to time how far the topics are, and whether they are still the same.
     fn look(&mut self, consumer: &Arc<Consumer>) {
-        if self.state.looked.elapsed() < LOOK {
+        if self.state.look_at > Instant::now() {
             return;
         }
-        self.state.looked = Instant::now();
+        self.state.look_at = Instant::now() + LOOK;
         for at in self.state.partitions.all() {
             let watermarks = watermarks(consumer.client(), &at.topic, at.partition);
             self.status.change(|status| {
@@ -467,5 +492,22 @@ impl Reader {
             std::thread::sleep(POLL);
         }
         false
+    }
+}
+
+/// Notes messages that were there to be read and are no more. Offsets may also be skipped because they
+/// never held one (transactions, compacted topics).
+fn missed(consumer: &Consumer, place: &Place, after: u64, status: &Status) {
+    let Some((first, _)) = watermarks(consumer.client(), &place.topic, place.partition) else { return };
+    if first > after {
+        let Place { topic, partition, .. } = place;
+        tracing::error!(
+            topic,
+            partition,
+            from = after,
+            to = first,
+            "messages had expired before they were read: keep them longer, or read faster"
+        );
+        status.change(|status| status.missed += first - after);
     }
 }

@@ -8,6 +8,7 @@
 //! | `plimsoll.ingest.kafka.size` | counter | | bytes of them |
 //! | `plimsoll.ingest.kafka.rebalances` | counter | | times that partitions came or went |
 //! | `plimsoll.ingest.kafka.rewinds` | counter | | times that reading went back to where the lake is |
+//! | `plimsoll.ingest.kafka.missed` | counter | | offsets that had expired from their topics before they were read |
 //! | `plimsoll.ingest.kafka.position` | gauge | `topic`, `partition` | offset up to which the lake holds messages |
 //! | `plimsoll.ingest.kafka.lag` | gauge | `topic`, `partition` | messages of the partition that the lake holds not |
 //! | `plimsoll.ingest.kafka.paused` | gauge | | 1 while nothing is read because the lake is behind |
@@ -32,6 +33,8 @@ pub struct KafkaStatus {
     pub rebalances: u64,
     /// Times that reading went back to where the lake is.
     pub rewinds: u64,
+    /// Offsets that had expired from their topics before they were read.
+    pub missed: u64,
     /// Whether nothing is read because the lake is behind.
     pub paused: bool,
     /// The partitions that are read here.
@@ -64,13 +67,21 @@ pub(super) struct Inner {
     pub(super) rebalances: u64,
     pub(super) rewinds: u64,
     pub(super) paused: bool,
+    pub(super) missed: u64,
     /// What the cluster or librdkafka complains of.
-    pub(super) problem: Option<String>,
+    problem: Option<Problem>,
     /// What keeps messages from being handed on.
     blocked: Option<String>,
     /// What was said of topics that aren't there.
     missing: BTreeSet<String>,
     pub(super) partitions: BTreeMap<TopicPartition, At>,
+}
+
+#[derive(Debug)]
+struct Problem {
+    text: String,
+    /// Whether an answer of the cluster shows that it is gone.
+    of_connection: bool,
 }
 
 /// How far a partition is.
@@ -98,26 +109,47 @@ impl Status {
             rewinds: inner.rewinds,
             paused: inner.paused,
             partitions: partitions.collect(),
-            problem: inner.blocked.as_ref().or(inner.problem.as_ref()).cloned(),
+            missed: inner.missed,
+            problem: inner.problem(),
         }
     }
 
     /// What is in the way.
     pub(crate) fn problem(&self) -> Option<String> {
-        let inner = self.lock();
-        inner.blocked.as_ref().or(inner.problem.as_ref()).cloned()
+        self.lock().problem()
     }
 
     pub(super) fn change(&self, change: impl FnOnce(&mut Inner)) {
         change(&mut self.lock());
     }
 
-    /// Notes a problem; it is told once, however often it comes.
-    pub(super) fn trouble(&self, problem: String) {
+    /// Notes a problem that stays until partitions are taken; it is told once, however often it comes.
+    pub(super) fn trouble(&self, text: String) {
+        self.note(Problem { text, of_connection: false });
+    }
+
+    /// Notes a problem that is gone once the cluster answers.
+    pub(super) fn unreachable(&self, text: String) {
+        self.note(Problem { text, of_connection: true });
+    }
+
+    fn note(&self, problem: Problem) {
         let mut inner = self.lock();
-        if inner.problem.as_ref() != Some(&problem) {
-            tracing::warn!(problem, "Kafka cannot be read");
+        let known = inner.problem.as_ref();
+        let same = known.is_some_and(|known| known.text == problem.text);
+        // What is not allowed says more than that nobody answers.
+        let less = problem.of_connection && known.is_some_and(|known| !known.of_connection);
+        if !same && !less {
+            tracing::warn!(problem = problem.text, "Kafka cannot be read");
             inner.problem = Some(problem);
+        }
+    }
+
+    /// Notes that the cluster answers.
+    pub(super) fn reached(&self) {
+        let of_connection = self.lock().problem.as_ref().is_some_and(|problem| problem.of_connection);
+        if of_connection {
+            self.well();
         }
     }
 
@@ -144,6 +176,12 @@ impl Status {
     }
 }
 
+impl Inner {
+    fn problem(&self) -> Option<String> {
+        self.blocked.clone().or_else(|| Some(self.problem.as_ref()?.text.clone()))
+    }
+}
+
 impl At {
     fn lag(self) -> Option<u64> {
         let (first, next) = self.watermarks?;
@@ -166,6 +204,14 @@ pub(super) fn export(status: &Arc<Status>) {
         "{rewind}",
         "times that reading went back to where the lake is",
         |status| status.rewinds,
+    );
+    counter(
+        &meter,
+        status,
+        "missed",
+        "{message}",
+        "offsets that had expired before they were read",
+        |status| status.missed,
     );
     gauge(&meter, status, "paused", "", "1 while nothing is read because the lake is behind", |status| {
         vec![(u64::from(status.paused), Vec::new())]
@@ -195,6 +241,9 @@ impl PartitionStatus {
     }
 }
 
+/// The value of a gauge, and what tells it from the others of its name.
+type Reading = (u64, Vec<KeyValue>);
+
 fn counter(
     meter: &Meter,
     status: &Arc<Status>,
@@ -222,7 +271,7 @@ fn gauge(
     name: &str,
     unit: &'static str,
     about: &'static str,
-    read: fn(&KafkaStatus) -> Vec<(u64, Vec<KeyValue>)>,
+    read: fn(&KafkaStatus) -> Vec<Reading>,
 ) {
     let status = Arc::downgrade(status);
     let builder = meter.u64_observable_gauge(format!("plimsoll.ingest.kafka.{name}"));

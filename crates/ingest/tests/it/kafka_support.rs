@@ -43,8 +43,13 @@ impl Cluster {
         }
     }
 
+    /// The cluster, with sessions that end sooner than by default.
     pub(crate) fn connection(&self) -> KafkaConnection {
-        KafkaConnection::new(self.mock.bootstrap_servers())
+        let mut connection = KafkaConnection::new(self.mock.bootstrap_servers());
+        for (name, value) in [("session.timeout.ms", "3000"), ("heartbeat.interval.ms", "500")] {
+            connection.properties.insert(name.to_owned(), value.to_owned());
+        }
+        connection
     }
 
     /// Puts messages onto a partition of the topic, in order, and waits until they are there.

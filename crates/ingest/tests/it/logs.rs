@@ -32,7 +32,7 @@ fn record(event: &str, input: i64) -> LogRecord {
 }
 
 /// A prompt, and calls with these inputs.
-fn request(inputs: &[i64]) -> ExportLogsServiceRequest {
+pub(crate) fn request(inputs: &[i64]) -> ExportLogsServiceRequest {
     let calls = inputs.iter().map(|input| record("api_request", *input));
     let log_records = std::iter::once(record("user_prompt", 0)).chain(calls).collect();
     let scope_logs = vec![ScopeLogs { log_records, ..ScopeLogs::default() }];

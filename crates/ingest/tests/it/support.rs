@@ -20,6 +20,8 @@ use plimsoll_otlp::{Decoder, Dialects};
 use prost::Message;
 use tempfile::TempDir;
 
+use crate::weather::Weather;
+
 /// A start that every rule takes for a good one: 14 November 2023.
 pub(crate) const START: u64 = 1_700_000_000_000_000_000;
 
@@ -33,22 +35,16 @@ pub(crate) struct Place {
 impl Place {
     pub(crate) async fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let location = directory.path().join("lake");
-        Self::at(directory, location.to_str().unwrap()).await
+        let lake = Lake::open(directory.path().join("lake").to_str().unwrap(), schemas()).await.unwrap();
+        Self { directory, lake, decoder: decoder() }
     }
 
-    /// A lake in memory.
-    pub(crate) async fn in_memory() -> Self {
-        Self::at(tempfile::tempdir().unwrap(), "memory://").await
-    }
-
-    async fn at(directory: TempDir, location: &str) -> Self {
-        let schemas = Arc::new(Schemas::load(texts("tables")).unwrap());
-        let spans = schemas.get("spans").unwrap().arrow();
-        let quarantine = schemas.get("quarantine").unwrap().arrow();
-        let decoder = Decoder::new(Dialects::load(texts("dialects")).unwrap(), spans, quarantine).unwrap();
-        let lake = Lake::open(location, schemas).await.unwrap();
-        Self { directory, lake, decoder: Arc::new(decoder) }
+    /// A lake in memory, with the weather of the place.
+    pub(crate) fn in_memory() -> (Self, Weather) {
+        let weather = Weather::fine();
+        let place =
+            Self { directory: tempfile::tempdir().unwrap(), lake: weather.lake(), decoder: decoder() };
+        (place, weather)
     }
 
     pub(crate) fn journal(&self) -> PathBuf {
@@ -73,6 +69,11 @@ impl Place {
         Ingest::start(config, self.lake.clone(), Arc::clone(&self.decoder)).await.unwrap()
     }
 
+    /// Starts with a handle of its own on the lake, as another process has it.
+    pub(crate) async fn start_under(&self, weather: &Weather, config: IngestConfig) -> Ingest {
+        Ingest::start(config, weather.lake(), Arc::clone(&self.decoder)).await.unwrap()
+    }
+
     /// All rows of a table.
     pub(crate) async fn rows(&self, table: &str) -> Vec<RecordBatch> {
         let table = self.lake.table(table).await.unwrap();
@@ -92,6 +93,18 @@ impl Place {
         }
         names
     }
+}
+
+/// The descriptions of the tables.
+pub(crate) fn schemas() -> Arc<Schemas> {
+    Arc::new(Schemas::load(texts("tables")).unwrap())
+}
+
+fn decoder() -> Arc<Decoder> {
+    let schemas = schemas();
+    let table = |name| schemas.get(name).unwrap().arrow();
+    let dialects = Dialects::load(texts("dialects")).unwrap();
+    Arc::new(Decoder::new(dialects, table("spans"), table("quarantine")).unwrap())
 }
 
 /// The values of a text column.

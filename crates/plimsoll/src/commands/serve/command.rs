@@ -8,6 +8,7 @@ use plimsoll_profile::Limits;
 use plimsoll_web::{Queries, QueryLimits};
 use tokio::{
     net::TcpListener,
+    signal::unix::{SignalKind, signal},
     sync::watch,
     task::JoinHandle,
     time::{Instant, interval},
@@ -71,9 +72,12 @@ impl Serve {
 
     pub(crate) async fn run(&self, settings: Settings, own: &Own) -> Result<ExitCode, Failure> {
         check(&settings)?;
+        // Listened for from before anything is acknowledged, or an early one would be a crash.
+        let mut terminate = signal(SignalKind::terminate())?;
         let mut running = Running::start(&settings, own).await?;
         let asked = tokio::select! {
-            asked = asked_to_stop() => asked,
+            _ = terminate.recv() => Ok(()),
+            asked = tokio::signal::ctrl_c() => asked.map_err(Failure::from),
             failure = running.failure() => Err(failure),
         };
         if let Err(failure) = &asked {
@@ -89,6 +93,9 @@ impl Serve {
 
 fn check(settings: &Settings) -> Result<(), Failure> {
     settings.serve.roles.check(settings.journal.topic.is_some()).map_err(Failure::input)?;
+    if settings.journal.topic.is_some() && settings.kafka.is_none() {
+        return Err(Failure::input("journal.topic is on a cluster that [kafka] brokers must name"));
+    }
     if !settings.web.listen.ip().is_loopback() && !settings.otlp.allow_remote {
         return Err(Failure::input(format!(
             "{} is reachable by others and there is neither TLS nor a token yet: listen on 127.0.0.1, or say \
@@ -136,7 +143,11 @@ impl Running {
             let runtime = RoleRuntime::start("jobs")?;
             let sessions = open::sessions(settings)?;
             let every = settings.jobs.every.duration();
-            background.push(runtime.handle().spawn(background::jobs(lake, sessions, every, stopped)));
+            let jobs = background::jobs(lake.clone(), sessions.clone(), every, stopped.clone());
+            background.push(runtime.handle().spawn(jobs));
+            let (options, every) = (open::upkeep(settings), settings.upkeep.every.duration());
+            let keep_up = background::keep_up(lake, sessions, options, every, stopped);
+            background.push(runtime.handle().spawn(keep_up));
             runtimes.push(runtime);
         }
         Ok(Self { ingest, pages, background, stop, runtimes })
@@ -195,14 +206,4 @@ fn queries(settings: &Settings, lake: &Lake, runtime: &RoleRuntime) -> Result<Qu
 
 async fn ended(mut stopped: watch::Receiver<bool>) {
     let _gone = stopped.wait_for(|stopped| *stopped).await;
-}
-
-async fn asked_to_stop() -> Result<(), Failure> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        done = tokio::signal::ctrl_c() => done?,
-    }
-    Ok(())
 }

@@ -1,18 +1,46 @@
 //! From the settings to running receivers and writers.
 
-use plimsoll_ingest::{Ingest, IngestConfig};
+use plimsoll_ingest::{DeadLetterPlace, Ingest, IngestConfig, KafkaConnection, KafkaSource};
 use plimsoll_lake::Lake;
 
-use crate::{failure::Failure, open, settings::Settings};
+use crate::{
+    failure::Failure,
+    open,
+    settings::{Kafka, Role, Settings},
+};
 
 /// Starts what takes telemetry, by the settings.
 pub(in crate::commands) async fn start(settings: &Settings, lake: &Lake) -> Result<Ingest, Failure> {
     let decoder = open::decoder(settings, lake)?;
+    Ingest::start(config(settings)?, lake.clone(), decoder).await.map_err(Failure::input)
+}
+
+fn config(settings: &Settings) -> Result<IngestConfig, Failure> {
     let mut config = IngestConfig::new(settings.journal());
-    config.grpc = Some(settings.otlp.grpc);
-    config.http = Some(settings.otlp.http);
+    let receives = settings.serve.roles.has(Role::Receive);
+    config.grpc = receives.then_some(settings.otlp.grpc);
+    config.http = receives.then_some(settings.otlp.http);
     config.allow_remote = settings.otlp.allow_remote;
     config.limits.max_message_bytes = settings.otlp.max_message_bytes;
     config.journal.max_bytes = settings.journal.max_bytes;
-    Ingest::start(config, lake.clone(), decoder).await.map_err(Failure::input)
+    config.dead_letters.max_age = settings.journal.keep.duration();
+    if let Some(kafka) = &settings.kafka {
+        let connection =
+            KafkaConnection { brokers: kafka.brokers.clone(), properties: kafka.properties()? };
+        if let Some(topic) = kafka.dead_letter.clone() {
+            config.dead_letters.place = DeadLetterPlace::Topic { connection: connection.clone(), topic };
+        }
+        if settings.serve.roles.has(Role::Write) {
+            config.kafka = source(kafka, settings.journal.topic.as_deref(), connection);
+        }
+    }
+    Ok(config)
+}
+
+/// What a writer reads: the topics that are named, and the one on which receivers keep requests.
+fn source(kafka: &Kafka, journal: Option<&str>, connection: KafkaConnection) -> Option<KafkaSource> {
+    let mut topics = kafka.topics.clone();
+    topics.extend(journal.filter(|topic| !kafka.topics.iter().any(|named| named == topic)).map(str::to_owned));
+    let (group, encoding) = (kafka.group.clone(), kafka.encoding());
+    (!topics.is_empty()).then_some(KafkaSource { connection, topics, group, encoding })
 }

@@ -1,0 +1,124 @@
+"""A Kafka cluster as tests use it: topics, messages, and what a group has committed, by librdkafka's own client."""
+
+import itertools
+import os
+import time
+from collections import Counter
+
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+PATIENCE_S = 60
+
+_numbers = itertools.count(1)
+
+
+def fresh(name):
+    """A name that no other test, and no earlier run of this one, has used."""
+    return f"{name}-{os.getpid()}-{next(_numbers)}"
+
+
+def until(true, what, patience=PATIENCE_S, pause=0.1):
+    """Waits until something holds; what it then is."""
+    deadline = time.monotonic() + patience
+    while not (is_so := true()):
+        assert time.monotonic() < deadline, f"{what}: not within {patience} s"
+        time.sleep(pause)
+    return is_so
+
+
+class Kafka:
+    """The brokers at `bootstrap`."""
+
+    def __init__(self, bootstrap):
+        self.bootstrap = bootstrap
+        self.admin = AdminClient({"bootstrap.servers": bootstrap})
+        self.producer = Producer(
+            {"bootstrap.servers": bootstrap, "acks": "all", "enable.idempotence": True, "linger.ms": 5}
+        )
+
+    def create(self, topic, partitions=1, **config):
+        """Makes a topic, replicated as the brokers are set up, and waits until it can be written to."""
+        config = {key.replace("_", "."): str(value) for key, value in config.items()}
+        self.admin.create_topics([NewTopic(topic, partitions, config=config)])[topic].result(PATIENCE_S)
+        until(lambda: len(self._partitions(topic)) == partitions, f"{topic} has its partitions")
+        return topic
+
+    def _partitions(self, topic):
+        known = self.admin.list_topics(topic, timeout=10).topics[topic].partitions
+        return [number for number, state in known.items() if state.leader >= 0]
+
+    def delete(self, topic):
+        """Takes a topic away, and waits until it is."""
+        self.admin.delete_topics([topic])[topic].result(PATIENCE_S)
+        until(lambda: topic not in self.admin.list_topics(timeout=10).topics, f"{topic} is gone")
+
+    def send(self, topic, *values, partition=None, headers=None, key=None):
+        """Puts messages on a topic; returns when every replica in sync has them."""
+        failed = []
+        for value in values:
+            options = {"headers": headers, "key": key, "on_delivery": lambda error, _: error and failed.append(error)}
+            if partition is not None:
+                options["partition"] = partition
+            while True:
+                try:
+                    self.producer.produce(topic, value, **options)
+                    break
+                except BufferError:
+                    self.producer.poll(0.1)
+        assert self.producer.flush(PATIENCE_S) == 0 and not failed, failed
+
+    def ends(self, topic):
+        """The next offset of each partition."""
+        asked = {TopicPartition(topic, number): OffsetSpec.latest() for number in self._partitions(topic)}
+        return {at.partition: told.result(PATIENCE_S).offset for at, told in self.admin.list_offsets(asked).items()}
+
+    def committed(self, group, topic):
+        """The offsets that a group has committed, by partition."""
+        try:
+            (answer,) = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)]).values()
+            return {at.partition: at.offset for at in answer.result(PATIENCE_S).topic_partitions if at.topic == topic}
+        except KafkaException:
+            return {}
+
+    def owners(self, group):
+        """Which member of a group has which partitions, by the member's static id."""
+        described = self.admin.describe_consumer_groups([group])[group].result(PATIENCE_S)
+        return {
+            member.group_instance_id or member.member_id: sorted(
+                (at.topic, at.partition) for at in member.assignment.topic_partitions
+            )
+            for member in described.members
+        }
+
+    def messages(self, *topics):
+        """Every message that now stands in these topics."""
+        reader = Consumer(
+            {"bootstrap.servers": self.bootstrap, "group.id": fresh("reader"), "enable.auto.commit": False}
+        )
+        try:
+            ends = {(topic, number): end for topic in topics for number, end in self.ends(topic).items() if end > 0}
+            reader.assign([TopicPartition(topic, number, 0) for topic, number in ends])
+            deadline = time.monotonic() + PATIENCE_S
+            while ends:
+                assert time.monotonic() < deadline, f"still to be read: {ends}"
+                message = reader.poll(1.0)
+                if message is None:
+                    continue
+                assert not message.error(), message.error()
+                yield message
+                at = (message.topic(), message.partition())
+                if message.offset() + 1 >= ends.get(at, 0):
+                    ends.pop(at, None)
+        finally:
+            reader.close()
+
+    def spans(self, *topics):
+        """How often each span stands in these topics, by its id."""
+        counted = Counter()
+        for message in self.messages(*topics):
+            for resource in ExportTraceServiceRequest.FromString(message.value()).resource_spans:
+                for scope in resource.scope_spans:
+                    counted.update(span.span_id.hex() for span in scope.spans)
+        return counted

@@ -1,0 +1,205 @@
+"""The bad minute: a Python SDK sends through a real collector and a real Kafka to two `serve` of one group, while
+processes are killed with -9 every few seconds, a broker dies, and partitions move.
+
+`test_collector.py` runs it for a minute, `deploy/dev/soak` for as long as one likes; both then hold the lake against
+what was sent.
+"""
+
+import random
+import threading
+import time
+from collections import Counter
+from contextlib import ExitStack
+
+from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace import SpanKind, set_span_in_context
+
+from support.balance import Balance
+from support.command import Server
+from support.kafka import until
+from support.readers import pandas, span_ids
+from support.services import script, settings
+
+CALLS_A_RUN = 9
+# Jobs and upkeep at work all the time, which in earnest they are every few minutes.
+CONFIG = """
+[kafka]
+brokers = "{brokers}"
+topics = ["{topic}"]
+group = "{group}"
+[journal]
+folder = "journal"
+[jobs]
+every = "5s"
+"""
+DRAIN_S = 240
+
+
+class Agents:
+    """Agents that run one after another, traced by the SDK; remembers every span that it ended."""
+
+    def __init__(self, endpoint, runs_per_second):
+        self.provider = TracerProvider(resource=Resource.create({"service.name": "storm"}))
+        exporter = OTLPSpanExporter(endpoint=f"http://{endpoint}", insecure=True, timeout=60)
+        self.provider.add_span_processor(
+            BatchSpanProcessor(exporter, max_queue_size=100_000, schedule_delay_millis=200, max_export_batch_size=512)
+        )
+        self.tracer = self.provider.get_tracer("storm")
+        self.pause = 1 / runs_per_second
+        self.sent = set()
+        self.stopped = threading.Event()
+        self.thread = threading.Thread(target=self._work, daemon=True)
+        self.thread.start()
+
+    def _run(self):
+        root = self.tracer.start_span(
+            "invoke_agent storm",
+            attributes={"gen_ai.operation.name": "invoke_agent", "plimsoll.workflow": "storm"},
+        )
+        within = set_span_in_context(root)
+        spans = [root]
+        for number in range(CALLS_A_RUN):
+            call = {
+                "gen_ai.operation.name": "chat",
+                "gen_ai.provider.name": "anthropic",
+                "gen_ai.request.model": "claude-sonnet-4-5",
+                "gen_ai.usage.input_tokens": 1000 + number,
+                "gen_ai.usage.output_tokens": 100,
+            }
+            spans.append(self.tracer.start_span("chat", within, kind=SpanKind.CLIENT, attributes=call))
+        for span in reversed(spans):
+            span.end()
+        self.sent.update(format(span.get_span_context().span_id, "016x") for span in spans)
+
+    def _work(self):
+        due = time.monotonic()
+        while not self.stopped.is_set():
+            self._run()
+            due += self.pause
+            self.stopped.wait(max(0.0, due - time.monotonic()))
+
+    def stop(self):
+        """Ends the last run and sends what waits."""
+        self.stopped.set()
+        self.thread.join()
+        assert self.provider.force_flush(120_000), "the collector did not take what waited"
+        self.provider.shutdown()
+
+
+class Storm:
+    """All of it; `seed` decides who is killed when."""
+
+    def __init__(self, kafka, topic, group, plimsoll, seed, runs_per_second=25):
+        self.kafka, self.topic, self.group = kafka, topic, group
+        self.plimsoll, self.rate = plimsoll, runs_per_second
+        self.processes = {name: plimsoll.beside(name) for name in ("one", "two")}
+        for each in self.processes.values():
+            each.config(CONFIG.format(brokers=kafka.bootstrap, topic=topic, group=group))
+        self.random = random.Random(seed)
+        self.servers = {}
+        self.books = Balance()
+        self.kills = self.broker_kills = self.moves = self.checks = 0
+        self.agents = None
+
+    def _start(self, name):
+        server = Server(self.processes[name])
+        server.wait_until_ready()
+        self.servers[name] = self.books.watch(server)
+
+    def _broker_dies(self):
+        node = self.random.randrange(1, len(self.kafka.bootstrap.split(",")) + 1)
+        script("kafka", "kill", node)
+        self.broker_kills += 1
+        time.sleep(self.random.uniform(4, 7))
+        script("kafka", "start", node)
+
+    def _a_reader_dies(self):
+        name = self.random.choice(sorted(self.servers))
+        self.servers.pop(name).kill()
+        self.kills += 1
+        # Half of them are back before the group gives their partitions away.
+        if self.random.random() < 0.5:
+            time.sleep(self.random.uniform(0.0, 2.0))
+        else:
+            node = (self.processes[name].folder / "journal" / "node").read_text().split()[0]
+            until(lambda: node not in self.kafka.owners(self.group), f"the group has given up {name}", 60)
+            self.moves += 1
+        self._start(name)
+
+    def _pinned(self):
+        """The version of `spans` that Plimsoll's readers see: that of the last round of jobs."""
+        rounds = self.plimsoll.sql("SELECT versions['spans'] AS v FROM snapshots ORDER BY lake_version DESC LIMIT 1")
+        return rounds[0]["v"] if rounds else None
+
+    def _readers_agree(self):
+        """At the version that Plimsoll reads, deltalake sees the same rows; DuckDB, which reads the newest one, sees
+        these too; nobody sees a row twice."""
+        version = self._pinned()
+        ours = [row["span_id"] for row in self.plimsoll.sql("SELECT span_id FROM spans")]
+        if version is None or version != self._pinned():
+            # No round yet, or one that ended just now.
+            return
+        theirs = list(pandas(self.plimsoll.lake, "spans", ["span_id"], version).span_id)
+        assert sorted(ours) == sorted(theirs), f"version {version}: {len(ours)} rows, by deltalake {len(theirs)}"
+        duck, newest = span_ids(self.plimsoll.lake)
+        assert Counter(ours) <= Counter(duck) <= Counter(newest), "a row that was there is gone"
+        self.checks += 1
+
+    def run(self, seconds, broker_every=40.0, report=lambda _: None):
+        """Sends and kills for so long, then lets everything come to rest; `report` is told once a minute."""
+        env = {"KAFKA_BOOTSTRAP": self.kafka.bootstrap, "KAFKA_TOPIC": self.topic}
+        with ExitStack() as ending:
+            ending.enter_context(self.books)
+            ending.callback(lambda: [server.end() for server in self.servers.values()])
+            for name in self.processes:
+                self._start(name)
+            ending.callback(script, "collector", "down", "kafka")
+            script("collector", "up", "kafka", **env)
+            started = time.monotonic()
+            self.agents = Agents(settings("collector", "kafka")["COLLECTOR_GRPC"], self.rate)
+            broker_due, minute_due = started + min(broker_every, seconds) / 2, started + 60
+            broker = None
+            while (now := time.monotonic()) < started + seconds:
+                if now >= broker_due and (broker is None or not broker.is_alive()):
+                    broker = threading.Thread(target=self._broker_dies)
+                    broker.start()
+                    broker_due = now + broker_every
+                if now >= minute_due:
+                    report(self)
+                    minute_due += 60
+                time.sleep(self.random.uniform(1.5, 4.0))
+                self._a_reader_dies()
+                self._readers_agree()
+            self.agents.stop()
+            if broker:
+                broker.join()
+            until(self._at_rest, "the group is at the end of the topic", DRAIN_S, 0.5)
+            for server in self.servers.values():
+                server.terminate(timeout=120)
+
+    def _at_rest(self):
+        ends = {number: end for number, end in self.kafka.ends(self.topic).items() if end > 0}
+        assert ends, "nothing is on the topic"
+        return self.kafka.committed(self.group, self.topic).items() >= ends.items()
+
+    def verify(self):
+        """Exactly what was sent is on the topic, exactly what is on the topic is in the lake; figures of it."""
+        sent, on_topic = self.agents.sent, self.kafka.spans(self.topic)
+        assert set(on_topic) == sent, f"{len(sent - set(on_topic))} spans did not reach the topic"
+        duck, pandas = span_ids(self.plimsoll.lake)
+        # What the collector sent twice, when a broker's answer was lost, stands twice in the topic and the table.
+        for rows in (duck, pandas):
+            assert sorted(rows) == sorted(on_topic.elements())
+        return {
+            "spans": len(sent),
+            "resent by the collector": on_topic.total() - len(sent),
+            "kills of serve": self.kills,
+            "kills of a broker": self.broker_kills,
+            "moves of partitions": self.moves,
+            "samples of the books": self.books.samples,
+            "comparisons of readers": self.checks,
+            "MiB of memory at most": round(self.books.peak_bytes / (1 << 20)),
+        }
