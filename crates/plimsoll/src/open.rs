@@ -80,13 +80,3 @@ pub(crate) fn sessions_within(settings: &Settings, limits: Limits) -> Result<Ses
     }
     Ok(SessionFactory::new(policy, sql, limits))
 }
-
-/// What a beat of upkeep does.
-pub(crate) fn upkeep(settings: &Settings) -> Upkeep {
-    let ages = settings.retention.iter().map(|(table, age)| (table.clone(), age.duration()));
-    Upkeep {
-        compaction: Compaction { target_bytes: settings.upkeep.target_bytes, ..Compaction::default() },
-        retention: ages.collect(),
-        keep_versions: settings.upkeep.keep_versions.duration(),
-    }
-}

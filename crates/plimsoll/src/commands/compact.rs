@@ -83,10 +83,14 @@ impl Compact {
         for text in &self.retain {
             let pair = text.split_once('=').map(|(table, age)| (table, age.parse::<Span>()));
             match pair {
-                Some((table, Ok(age))) => drop(options.retention.insert(table.to_owned(), age.duration())),
+                Some((table, Ok(age))) => {
+                    options.retention.insert(table.to_owned(), age.duration());
+                }
                 Some((_, Err(why))) => return Err(Failure::input(format!("--retain {text}: {why}"))),
                 None => {
-                    return Err(Failure::input(format!("--retain {text}: write TABLE=AGE, as in spans=400d")));
+                    return Err(Failure::input(format!(
+                        "--retain {text}: write TABLE=AGE, as in spans=400d"
+                    )));
                 }
             }
         }
@@ -188,7 +192,7 @@ async fn planned_of(table: &Table, options: &Upkeep, pins: &Pins) -> Result<Done
     let first_kept = options.retention.get(name).map(|age| {
         let age = SignedDuration::try_from(*age).unwrap_or(SignedDuration::MAX);
         let then = Timestamp::now().checked_sub(age).unwrap_or(Timestamp::MIN);
-        then.to_zoned(TimeZone::UTC).date().to_string()
+        then.to_zoned_datetime(TimeZone::UTC).date().to_string()
     });
     let day = table.schema().partition_by.first();
     let is_old = |values: &BTreeMap<String, Option<String>>| {

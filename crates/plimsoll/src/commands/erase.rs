@@ -4,7 +4,7 @@
 //! before and after, and the receipt. Invariant: killed at any instant, the same command goes on where it
 //! stopped and ends in the same receipt.
 
-use std::{io::Write as _, process::ExitCode, time::Duration};
+use std::{io::Write as _, path::Path, process::ExitCode, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
 use plimsoll_lake::{Lake, Vacuum, Vacuumed};
@@ -61,7 +61,8 @@ impl Erase {
         if self.dry_run {
             return would(&found, format);
         }
-        before(&found)?;
+        let held = holds_requests(&settings.journal());
+        before(&found, held, settings)?;
         let mut receipt = Receipt::begin(&lake, &subject).await?;
         receipt.found(&found);
         receipt.store(&lake).await?;
@@ -85,7 +86,7 @@ impl Erase {
             Timestamp::now().checked_add(keep).unwrap_or(Timestamp::MAX)
         };
         progress.finish();
-        receipt.finish(gone);
+        receipt.finish(gone, held);
         receipt.store(&lake).await?;
         receipt.tell(&not_in_the_lake(settings), format)?;
         Ok(ExitCode::SUCCESS)
@@ -114,17 +115,26 @@ fn would(found: &Found, format: Format) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says, where results don't stand, what is about to go.
-fn before(found: &Found) -> Result<(), Failure> {
+/// Whether the journal may hold requests that are not in the lake yet: its segments go once they are.
+fn holds_requests(journal: &Path) -> bool {
+    let entries = std::fs::read_dir(journal).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|ending| ending == "segment"))
+}
+
+/// Says, where results don't stand, what is about to go and what may follow it.
+fn before(found: &Found, held: bool, settings: &Settings) -> Result<(), Failure> {
     let rows: Vec<String> = found.rows.iter().map(|(table, rows)| format!("{table} {rows}")).collect();
+    let (traces, runs) = (found.traces.len(), found.runs.len());
     let mut out = std::io::stderr().lock();
-    writeln!(
-        out,
-        "removing {} traces and {} runs: rows of {}",
-        found.traces.len(),
-        found.runs.len(),
-        rows.join(", ")
-    )?;
+    writeln!(out, "removing {traces} traces and {runs} runs; rows by table: {}", rows.join(", "))?;
+    if held {
+        writeln!(
+            out,
+            "the journal in {} may hold requests that are not in the lake yet: run this again once `serve` has \
+             brought them there",
+            settings.journal().display()
+        )?;
+    }
     Ok(())
 }
 

@@ -43,6 +43,8 @@ pub(super) struct Receipt {
     files_gone_by: Option<Timestamp>,
     /// Files removed at once.
     files_removed: usize,
+    /// Whether the journal may have held requests that came into the lake afterwards.
+    journal_held_requests: bool,
 }
 
 /// An identity that cannot be read back.
@@ -73,7 +75,7 @@ impl Receipt {
             }
         }
         let began = Timestamp::now();
-        let id = began.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%S%6fZ").to_string();
+        let id = began.to_zoned_datetime(TimeZone::UTC).strftime("%Y%m%dT%H%M%S%6fZ").to_string();
         Ok(Self {
             plimsoll_erasure: 1,
             whose: digests(&id, subject),
@@ -87,6 +89,7 @@ impl Receipt {
             lake_version: None,
             files_gone_by: None,
             files_removed: 0,
+            journal_held_requests: false,
         })
     }
 
@@ -121,7 +124,8 @@ impl Receipt {
     }
 
     /// Notes the end.
-    pub(super) fn finish(&mut self, gone: Timestamp) {
+    pub(super) fn finish(&mut self, gone: Timestamp, journal_held_requests: bool) {
+        self.journal_held_requests = journal_held_requests;
         self.finished = Some(Timestamp::now());
         self.files_gone_by = Some(gone);
     }
