@@ -25,7 +25,8 @@ fn config(settings: &Settings) -> Result<IngestConfig, Failure> {
     config.journal.max_bytes = settings.journal.max_bytes;
     config.dead_letters.max_age = settings.journal.keep.duration();
     if let Some(kafka) = &settings.kafka {
-        let connection = KafkaConnection { brokers: kafka.brokers.clone(), properties: kafka.properties()? };
+        let connection =
+            KafkaConnection { brokers: kafka.brokers.clone(), properties: kafka.properties()? };
         if let Some(topic) = kafka.dead_letter.clone() {
             config.dead_letters.place = DeadLetterPlace::Topic { connection: connection.clone(), topic };
         }
@@ -39,8 +40,7 @@ fn config(settings: &Settings) -> Result<IngestConfig, Failure> {
 /// What a writer reads: the topics that are named, and the one on which receivers keep requests.
 fn source(kafka: &Kafka, journal: Option<&str>, connection: KafkaConnection) -> Option<KafkaSource> {
     let mut topics = kafka.topics.clone();
-    topics
-        .extend(journal.filter(|topic| !kafka.topics.iter().any(|named| named == topic)).map(str::to_owned));
+    topics.extend(journal.filter(|topic| !kafka.topics.iter().any(|named| named == topic)).map(str::to_owned));
     let (group, encoding) = (kafka.group.clone(), kafka.encoding());
     (!topics.is_empty()).then_some(KafkaSource { connection, topics, group, encoding })
 }
