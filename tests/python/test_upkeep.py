@@ -5,6 +5,7 @@ import hashlib
 import json
 import random
 import resource
+import shutil
 import subprocess
 import time
 
@@ -12,7 +13,7 @@ import duckdb
 import pyarrow.parquet
 import pytest
 
-from support.command import environment
+from support.command import Plimsoll, environment
 from support.readers import attach, connect, pandas
 from support.spans import agent, chat, request
 
@@ -227,9 +228,10 @@ def run_of(tenant, user, session):
     return [root, chat(root, 100, 10), chat(root, 200, 20)]
 
 
-@pytest.fixture
-def desk(plimsoll):
+@pytest.fixture(scope="module")
+def made(binary, tmp_path_factory):
     """A small lake: three tenants, three users and two sessions each, in twelve files, jobs run in between."""
+    plimsoll = Plimsoll(binary, tmp_path_factory.mktemp("desk"))
     runs = [("acme", ACME), ("globex", GLOBEX), ("initech", INITECH)]
     runs = [run_of(tenant, f"{tenant}-u{n % 3}", f"{tenant}-s{n % 2}") for tenant, count in runs for n in range(count)]
     random.Random(7).shuffle(runs)
@@ -238,6 +240,13 @@ def desk(plimsoll):
         if at == 5:
             plimsoll.run("profile")
     plimsoll.run("profile")
+    return plimsoll
+
+
+@pytest.fixture
+def desk(made, plimsoll):
+    """A copy of the small lake that a test may change."""
+    shutil.copytree(made.lake, plimsoll.lake)
     return plimsoll
 
 
