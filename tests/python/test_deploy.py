@@ -12,8 +12,9 @@ DEPLOY = ROOT / "deploy"
 
 
 def documents(name):
-    """The documents of a YAML file."""
-    return [each for each in yaml.safe_load_all((DEPLOY / name).read_text()) if each]
+    """The documents of a YAML file, those of a list one by one."""
+    whole = [each for each in yaml.safe_load_all((DEPLOY / name).read_text()) if each]
+    return [item for each in whole for item in (each["items"] if each.get("kind") == "List" else [each])]
 
 
 def test_settings_are_taken(plimsoll):
@@ -22,25 +23,29 @@ def test_settings_are_taken(plimsoll):
     # What the sample shows commented out must work as well.
     whole = re.sub(r"^# (?=\[|\w+ *= )", "", sample, flags=re.MULTILINE)
     assert "\n[[deployment]]" in whole
-    (config_map,) = (each for each in documents("kubernetes.yaml") if each["kind"] == "ConfigMap")
-    for text in (sample, whole, config_map["data"]["plimsoll.toml"]):
+    samples = documents("kubernetes.yaml") + documents("kubernetes-kafka.yaml")
+    mapped = [each["data"]["plimsoll.toml"] for each in samples if each["kind"] == "ConfigMap"]
+    assert len(mapped) == 2
+    for text in (sample, whole, *mapped):
         plimsoll.config(text)
         assert plimsoll.sql("SELECT 1 AS one") == [{"one": 1}]
 
 
-@pytest.mark.parametrize("name", ["compose.yaml", "kubernetes.yaml"])
+@pytest.mark.parametrize("name", ["compose.yaml", "kubernetes.yaml", "kubernetes-kafka.yaml"])
 def test_serve_takes_the_flags(plimsoll, name):
     """Protects the samples' command lines: every flag they give is one that `serve` knows."""
     if name == "compose.yaml":
-        flags = documents(name)[0]["services"]["plimsoll"]["command"]
+        commands = [documents(name)[0]["services"]["plimsoll"]["command"]]
     else:
-        (stateful,) = (each for each in documents(name) if each["kind"] == "StatefulSet")
-        flags = stateful["spec"]["template"]["spec"]["containers"][0]["args"]
-    assert flags[0] == "serve" and "--allow-remote" in flags
+        pods = [each["spec"]["template"]["spec"] for each in documents(name) if each["kind"].endswith(("Set", "ment"))]
+        commands = [pod["containers"][0]["args"] for pod in pods]
     known = plimsoll.run("serve", "--help").stdout.decode()
-    for flag in flags[1:]:
-        if flag.startswith("--"):
-            assert flag.split("=")[0] in known, flag
+    assert commands
+    for command in commands:
+        assert command[0] == "serve" and "--allow-remote" in command
+        for flag in command[1:]:
+            if flag.startswith("--"):
+                assert flag.split("=")[0] in known, flag
 
 
 def test_remote_addresses_must_be_asked_for(plimsoll):

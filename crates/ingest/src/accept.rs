@@ -4,8 +4,8 @@
 //! The receivers read bytes off the wire and turn an [`Accepted`] or a [`Refusal`] into their
 //! protocol's answer; nothing here knows HTTP or gRPC.
 //!
-//! Invariant: an [`Accepted`] is given only for spans that are durable in the journal, and every span
-//! of the request is then counted once.
+//! Invariant: an [`Accepted`] is given only for spans that are durable in the journal, on the disk or in a
+//! topic, and every span of the request is then counted once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,13 +20,16 @@ use crate::config::Limits;
 use crate::counts::Ledger;
 use crate::inflate::{Coding, InflateError, inflate};
 use crate::journal::{AppendError, Entry, Journal};
+use crate::kafka::Producer;
 use crate::signal::{Kept, METRICS_TURNED_AWAY, metric_points};
 
 /// What receivers, flusher and handle share.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) decoder: Arc<Decoder>,
-    pub(crate) journal: Journal,
+    pub(crate) log: Log,
+    /// The journal on the disk, where this process writes the lake.
+    pub(crate) journal: Option<Arc<Journal>>,
     pub(crate) ledger: Ledger,
     pub(crate) limits: Limits,
     /// Memory of requests until they are decoded.
@@ -42,6 +45,13 @@ pub(crate) struct Core {
     pub(crate) closing: AtomicBool,
     /// Cleared when the flusher ends.
     pub(crate) flushing: AtomicBool,
+}
+
+/// What makes a request durable.
+#[derive(Debug)]
+pub(crate) enum Log {
+    Disk(Arc<Journal>),
+    Kafka(Producer),
 }
 
 /// A request's body as it came, and the memory that it holds.
@@ -117,10 +127,9 @@ impl From<InflateError> for Refusal {
 impl From<DecodeError> for Refusal {
     fn from(error: DecodeError) -> Self {
         match error {
-            // A body that does not fit the columns would not fit them the next time either.
-            DecodeError::Invalid(_) | DecodeError::InvalidLogs(_) | DecodeError::Misfit(_) => {
-                Self::Invalid(error.to_string())
-            }
+            DecodeError::Invalid(_) | DecodeError::InvalidLogs(_) => Self::Invalid(error.to_string()),
+            // The sender is not at fault, and the next version may do better.
+            DecodeError::Misfit(_) => Self::Unavailable(error.to_string()),
             DecodeError::TooManySpans { .. } | DecodeError::TooLarge { .. } => {
                 Self::TooLarge(error.to_string())
             }
@@ -142,17 +151,23 @@ impl Core {
     pub(crate) fn admit(&self) -> Result<(), Refusal> {
         let unavailable = |reason: &str| Err(Refusal::Unavailable(reason.to_owned()));
         if self.closing.load(Ordering::Relaxed) {
-            unavailable("the server is shutting down")
-        } else if let Some(reason) = self.journal.stopped() {
-            unavailable(reason)
-        } else if !self.flushing.load(Ordering::Relaxed) {
-            unavailable("the writer of the lake has ended: restart the server")
-        } else if self.journal.is_full() {
-            unavailable("the journal is full: it drains as the lake stores spans")
-        } else if self.backlog.is_full() {
-            unavailable("decoded spans are waiting for the lake")
-        } else {
-            Ok(())
+            return unavailable("the server is shutting down");
+        }
+        match &self.log {
+            Log::Kafka(producer) => producer.link().map(drop).map_err(Refusal::Unavailable),
+            Log::Disk(journal) => {
+                if let Some(reason) = journal.stopped() {
+                    unavailable(reason)
+                } else if !self.flushing.load(Ordering::Relaxed) {
+                    unavailable("the writer of the lake has ended: restart the server")
+                } else if journal.is_full() {
+                    unavailable("the journal is full: it drains as the lake stores spans")
+                } else if self.backlog.is_full() {
+                    unavailable("decoded spans are waiting for the lake")
+                } else {
+                    Ok(())
+                }
+            }
         }
     }
 
@@ -166,7 +181,10 @@ impl Core {
         encoding: Encoding,
         signal: Kept,
     ) -> Result<Accepted, Refusal> {
-        let answer = self.take(body, encoding, signal).await;
+        let answer = match &self.log {
+            Log::Disk(journal) => self.take(journal, body, encoding, signal).await,
+            Log::Kafka(producer) => self.forward(producer, body, encoding, signal).await,
+        };
         self.count(&answer);
         answer
     }
@@ -183,8 +201,8 @@ impl Core {
     ) -> Result<Accepted, Refusal> {
         let core = Arc::clone(self);
         let counted = self.decode(
-            move |core_body| {
-                let bytes = core_body.inflate(core.limits.max_message_bytes)?;
+            move |mut body| {
+                let bytes = body.inflate(core.limits.max_message_bytes)?;
                 metric_points(&bytes, encoding).map_err(Refusal::Invalid)
             },
             body,
@@ -204,6 +222,7 @@ impl Core {
 
     async fn take(
         self: &Arc<Self>,
+        journal: &Journal,
         body: Body,
         encoding: Encoding,
         signal: Kept,
@@ -213,7 +232,7 @@ impl Core {
         let core = Arc::clone(self);
         let decoded = self
             .decode(
-                move |body| {
+                move |mut body| {
                     let bytes = body.inflate(core.limits.max_message_bytes)?;
                     let receipt = Receipt { received_unix_micros, source: &core.source };
                     Ok(signal.decode(&core.decoder, &bytes, encoding, &receipt)?)
@@ -231,20 +250,20 @@ impl Core {
             return Ok(accepted);
         }
         let entry = Entry { received_unix_micros, signal, encoding, coding, body: raw };
-        self.keep(entry, decoded).await?;
+        self.keep(journal, entry, decoded).await?;
         Ok(accepted)
     }
 
     /// Runs what takes processor time off the threads that serve connections.
-    async fn decode<T: Send + 'static>(
+    pub(crate) async fn decode<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Body) -> Result<T, Refusal> + Send + 'static,
-        mut body: Body,
+        work: impl FnOnce(Body) -> Result<T, Refusal> + Send + 'static,
+        body: Body,
     ) -> Result<T, Refusal> {
         let closed = |_| Refusal::Unavailable("the server is shutting down".to_owned());
         let permit = Arc::clone(&self.decoders).acquire_owned().await.map_err(closed)?;
         let done = tokio::task::spawn_blocking(move || {
-            let result = work(&mut body);
+            let result = work(body);
             drop(permit);
             result
         });
@@ -256,12 +275,17 @@ impl Core {
     }
 
     /// Makes the request durable and hands its spans on, in the order of the journal.
-    async fn keep(self: &Arc<Self>, entry: Entry, decoded: Decoded) -> Result<(), Refusal> {
+    async fn keep(
+        self: &Arc<Self>,
+        journal: &Journal,
+        entry: Entry,
+        decoded: Decoded,
+    ) -> Result<(), Refusal> {
         let (acknowledge, acknowledged) = oneshot::channel();
         let held = self.backlog.take(decoded_bytes(&decoded));
         let core = Arc::clone(self);
         let signal = entry.signal;
-        self.journal.append(entry, move |written| {
+        journal.append(entry, move |written| {
             let kept = written.map(|seq| core.hand_on(seq, signal, decoded, held));
             // The sender may have hung up; its spans are kept all the same.
             let _gone = acknowledge.send(kept);
@@ -295,7 +319,7 @@ impl Core {
 }
 
 impl Body {
-    fn inflate(&mut self, limit: usize) -> Result<Bytes, InflateError> {
+    pub(crate) fn inflate(&mut self, limit: usize) -> Result<Bytes, InflateError> {
         inflate(self.coding, &self.bytes, limit, &mut self.held)
     }
 }

@@ -4,9 +4,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
+
 use crate::dead_letter::DeadLetterOptions;
 use crate::journal::JournalOptions;
-use crate::kafka::KafkaSource;
+use crate::kafka::{KafkaLog, KafkaSource};
 
 /// What [`crate::Ingest::start`] is told.
 #[derive(Debug, Clone)]
@@ -18,7 +20,10 @@ pub struct IngestConfig {
     /// Whether an address that other machines can reach is taken. There is neither TLS nor a token yet,
     /// so whoever reaches it can send.
     pub allow_remote: bool,
-    /// The journal.
+    /// What makes a request durable before it is acknowledged.
+    pub log: LogKind,
+    /// The journal on the disk. Whoever writes the lake has one, for what is left there, though requests go
+    /// elsewhere.
     pub journal: JournalOptions,
     /// What a request and all of them together may take.
     pub limits: Limits,
@@ -28,6 +33,18 @@ pub struct IngestConfig {
     pub kafka: Option<KafkaSource>,
     /// Where what gives no rows is kept.
     pub dead_letters: DeadLetterOptions,
+    /// Threads on which the lake is written and Kafka is read; without them, those that receive.
+    pub write_on: Option<Handle>,
+}
+
+/// What makes a request durable before it is acknowledged.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum LogKind {
+    /// The journal on the disk, which this process brings into the lake.
+    #[default]
+    Disk,
+    /// A topic, which any number of processes bring into the lake: see [`IngestConfig::kafka`].
+    Kafka(KafkaLog),
 }
 
 /// Bounds of memory and time. Past the first a request is refused for good, past the others it is to
@@ -67,10 +84,12 @@ impl IngestConfig {
             http: Some(SocketAddr::from(([127, 0, 0, 1], 4318))),
             allow_remote: false,
             dead_letters: DeadLetterOptions::new(journal.directory.join("dead")),
+            log: LogKind::Disk,
             journal,
             limits: Limits::default(),
             flush: FlushOptions::default(),
             kafka: None,
+            write_on: None,
         }
     }
 }

@@ -4,27 +4,31 @@
 //!
 //! | metric | kind | attributes | counts |
 //! |---|---|---|---|
-//! | `plimsoll.ingest.spans` | up-down counter | `state`: received, stored, quarantined, rejected, in_flight | spans |
+//! | `plimsoll.ingest.spans` | up-down counter | `state`: received, stored, quarantined, rejected, forwarded, in_flight | spans |
 //! | `plimsoll.ingest.requests` | counter | `outcome`: accepted, invalid, too_large, refused | requests |
 //! | `plimsoll.ingest.log_records` | counter | `outcome`: call, no_call, rejected | log records by what they tell of |
 //! | `plimsoll.ingest.other_signals` | counter | | metric points that were turned away |
 //! | `plimsoll.ingest.flushes` | counter | `outcome`: ok, failed | commits to the lake |
 //! | `plimsoll.ingest.journal.size` | gauge | | bytes in the journal |
+//! | `plimsoll.ingest.journal.segments` | gauge | | files of the journal |
+//! | `plimsoll.ingest.journal.age` | gauge | | seconds that the oldest record has waited for the lake |
 //! | `plimsoll.ingest.journal.damaged` | counter | | stretches of the journal that were lost |
 //! | `plimsoll.ingest.backlog.size` | gauge | | bytes of decoded spans that wait |
 //! | `plimsoll.ingest.dead_letters` | counter | | messages and records that were kept as dead letters |
 //! | `plimsoll.ingest.ready` | gauge | | 1 while requests are taken |
 //!
-//! Invariant: `received = stored + quarantined + rejected + in_flight` in every [`Counts`] and in every
-//! reading of `plimsoll.ingest.spans`; a log record that tells of a call is a span there. A span is received when its request is durable or answered; a
-//! request that was refused, and will be sent again, has received nothing.
+//! Invariant: `received = stored + quarantined + rejected + forwarded + in_flight` in every [`Counts`] and in
+//! every reading of `plimsoll.ingest.spans`; a log record that tells of a call is a span there. A span is
+//! received when its request is durable or answered; a request that was refused, and will be sent again, has
+//! received nothing. What goes to a topic is counted as it came, records that tell of no call included.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use opentelemetry::KeyValue;
 use plimsoll_otlp::Decoded;
 
-use crate::accept::Core;
+use crate::accept::{Core, now_unix_micros};
+use crate::journal::Journal;
 use crate::signal::Kept;
 
 /// Numbers since the process started, of one instant.
@@ -38,6 +42,8 @@ pub struct Counts {
     pub quarantined: u64,
     /// Spans that are stored nowhere, as their senders were told.
     pub rejected: u64,
+    /// Spans that Kafka has, for whoever reads the topic; they are counted again where that is this process.
+    pub forwarded: u64,
     /// Spans that are durable in the journal and not yet in the lake.
     pub in_flight: u64,
     /// Requests that were acknowledged.
@@ -118,6 +124,7 @@ const SPANS: Metric = Metric {
             ("stored", counts.stored),
             ("quarantined", counts.quarantined),
             ("rejected", counts.rejected),
+            ("forwarded", counts.forwarded),
             ("in_flight", counts.in_flight),
         ]
     },
@@ -186,13 +193,27 @@ const COUNTERS: [Metric; 6] = [
     },
 ];
 
-const GAUGES: [Metric; 3] = [
+const GAUGES: [Metric; 5] = [
     Metric {
         name: "plimsoll.ingest.journal.size",
         unit: "By",
         about: "bytes in the journal",
         attribute: "",
-        read: |core| vec![("", core.journal.bytes())],
+        read: |core| core.journal.iter().map(|journal| ("", journal.bytes())).collect(),
+    },
+    Metric {
+        name: "plimsoll.ingest.journal.segments",
+        unit: "{file}",
+        about: "files of the journal",
+        attribute: "",
+        read: |core| core.journal.iter().map(|journal| ("", journal.segments())).collect(),
+    },
+    Metric {
+        name: "plimsoll.ingest.journal.age",
+        unit: "s",
+        about: "seconds that the oldest record of the journal has waited for the lake",
+        attribute: "",
+        read: |core| core.journal.iter().map(|journal| ("", waited(journal))).collect(),
     },
     Metric {
         name: "plimsoll.ingest.backlog.size",
@@ -209,6 +230,11 @@ const GAUGES: [Metric; 3] = [
         read: |core| vec![("", u64::from(core.admit().is_ok()))],
     },
 ];
+
+fn waited(journal: &Journal) -> u64 {
+    let micros = journal.oldest_unix_micros().map_or(0, |oldest| now_unix_micros().saturating_sub(oldest));
+    u64::try_from(micros / 1_000_000).unwrap_or(0)
+}
 
 impl Metric {
     /// Reads all values at once; none once ingest is gone.

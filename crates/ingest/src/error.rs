@@ -1,9 +1,10 @@
 //! What can go wrong with ingest as a whole; what goes wrong with one request is its sender's answer.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use crate::journal::JournalError;
-use crate::kafka::KafkaSourceError;
+use crate::kafka::{KafkaLogError, KafkaSourceError};
 
 /// Ingest could not start.
 #[derive(Debug, thiserror::Error)]
@@ -12,6 +13,19 @@ pub enum IngestError {
     /// The journal can't be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The topic in the journal's place can't be used.
+    #[error(transparent)]
+    Log(#[from] KafkaLogError),
+    /// Without a lake to write, the journal on the disk would only grow.
+    #[error(
+        "a process that writes no lake needs a Kafka topic as its journal: name one, or give it the role write"
+    )]
+    NothingWrites,
+    /// Records on the disk that a process without a lake will never bring there.
+    #[error(
+        "the journal {0} holds spans that are in no lake yet, and this process writes none: start it once with the role write"
+    )]
+    LeftInJournal(PathBuf),
     /// The lake can't be used.
     #[error(transparent)]
     Lake(#[from] plimsoll_lake::Error),

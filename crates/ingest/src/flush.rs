@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use crate::accept::{Core, Pending};
 use crate::config::FlushOptions;
 use crate::error::FlushError;
+use crate::journal::Journal;
 use crate::journal_lane::JournalLane;
 use crate::kafka::{Arrival, Lane};
 use crate::read_back;
@@ -88,6 +89,7 @@ impl Flusher {
     #[expect(clippy::too_many_arguments, reason = "the whole's parts are handed over once, at the start")]
     pub(crate) fn new(
         core: Arc<Core>,
+        journal: Arc<Journal>,
         tables: Tables,
         held: Held,
         options: FlushOptions,
@@ -96,7 +98,7 @@ impl Flusher {
         commands: mpsc::Receiver<Command>,
         flushed: watch::Sender<Flushed>,
     ) -> Self {
-        let journal = JournalLane::new(core.source.clone(), held);
+        let journal = JournalLane::new(journal, core.source.clone(), held);
         Self { core, tables, options, durable, commands, flushed, journal, kafka, retry: None }
     }
 
@@ -249,10 +251,8 @@ impl Flusher {
             Some(Committed::Theirs { .. }) => self.kafka.rewind(ledger),
             None => {}
         }
-        if self.mine(journal)?
-            && let Some(seq) = self.journal.spans_committed(ledger)
-        {
-            self.core.journal.release(seq);
+        if self.mine(journal)? {
+            self.journal.spans_committed(ledger);
         }
         Ok(())
     }
@@ -262,8 +262,8 @@ impl Flusher {
         match committed {
             None => Ok(false),
             Some(Committed::Ours) => Ok(true),
-            Some(Committed::Theirs { .. }) => {
-                Err(Failed::Fatal(Fatal::Theirs(self.core.journal.node().to_owned())))
+            Some(Committed::Theirs { found }) => {
+                Err(Failed::Fatal(Fatal::Theirs(self.journal.refuse(found).to_owned())))
             }
         }
     }
@@ -288,12 +288,13 @@ impl Flusher {
 
     /// Stores what a former process left in the journal.
     async fn read_back(&mut self) -> Result<(), Fatal> {
-        let mut replay = self.core.journal.replay(self.journal.held().spans);
+        let mut replay = self.journal.replay();
         let mut records = 0_u64;
         loop {
-            let (core, held) = (Arc::clone(&self.core), self.journal.held());
+            let (core, journal) = (Arc::clone(&self.core), Arc::clone(self.journal.journal()));
+            let held = self.journal.held();
             let read = tokio::task::spawn_blocking(move || {
-                let item = read_back::next(&core, held, &mut replay);
+                let item = read_back::next(&core, &journal, held, &mut replay);
                 (replay, item)
             });
             let Ok((rest, item)) = read.await else { return Ok(()) };

@@ -56,6 +56,15 @@ impl Coding {
         }
     }
 
+    /// The name that headers use; none for what isn't compressed.
+    pub(crate) fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Identity => None,
+            Self::Gzip => Some("gzip"),
+            Self::Zstd => Some("zstd"),
+        }
+    }
+
     /// A reader of what was compressed.
     pub(crate) fn reader<'a>(
         self,

@@ -1,4 +1,4 @@
-//! The running whole: journal, receivers and flusher, started and ended in the right order.
+//! The running whole: log, receivers and flusher, each where it is wanted, started and ended in the right order.
 //!
 //! Invariant: whatever way it ends, what was acknowledged is in the lake or in the journal.
 
@@ -10,21 +10,22 @@ use std::time::Duration;
 use plimsoll_lake::Lake;
 use plimsoll_otlp::Decoder;
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::accept::Core;
+use crate::accept::{Core, Log};
 use crate::budget::Budget;
-use crate::config::IngestConfig;
+use crate::config::{IngestConfig, LogKind};
 use crate::counts::{self, Counts, Ledger};
 use crate::dead_letter::DeadLetters;
 use crate::error::{FlushError, IngestError};
 use crate::flush::{Command, Flushed, Flusher};
-use crate::journal::Journal;
-use crate::kafka::{Kafka, KafkaStatus, Lane, Parts};
+use crate::journal::{Journal, JournalOptions};
+use crate::kafka::{Kafka, KafkaStatus, Lane, Parts, Producer};
 use crate::receive;
-use crate::tables::Tables;
+use crate::tables::{Held, Tables};
 
 /// From one look for old dead letters to the next.
 const EXPIRE_EVERY: Duration = Duration::from_secs(3600);
@@ -42,9 +43,10 @@ pub struct Ingest {
     flushed: watch::Receiver<Flushed>,
     stop: watch::Sender<bool>,
     receivers: Vec<JoinHandle<()>>,
-    flusher: JoinHandle<()>,
+    /// None where this process writes no lake.
+    flusher: Option<JoinHandle<()>>,
     kafka: Option<Kafka>,
-    expiring: JoinHandle<()>,
+    expiring: Option<JoinHandle<()>>,
 }
 
 /// How ingest ended.
@@ -52,48 +54,55 @@ pub struct Ingest {
 pub struct Shutdown {
     /// Spans that the last flush brought into the lake.
     pub flushed: u64,
-    /// Spans that stay in the journal for the next start.
+    /// Spans that stay in the journal for the next start, as far as they are known.
     pub left_in_journal: u64,
+    /// Requests besides those that an earlier process left there and this one has not read back; how many
+    /// spans they hold is not known.
+    pub unread: u64,
 }
 
 impl Ingest {
-    /// Takes the journal, listens, starts to store what the journal held, and to read Kafka. The global
-    /// meter provider must be set before, if metrics are to leave.
+    /// Takes the journal, listens, starts to store what the journal held, and to read Kafka. Without a lake
+    /// nothing is stored: requests are received into a topic, for other processes. Without addresses nothing
+    /// is received. The global meter provider must be set before, if metrics are to leave.
     ///
     /// # Errors
-    /// The journal or the lake can't be used, an address can't be listened on, or Kafka is set up wrongly.
-    pub async fn start(config: IngestConfig, lake: Lake, decoder: Arc<Decoder>) -> Result<Self, IngestError> {
+    /// The journal or the lake can't be used, an address can't be listened on, Kafka is set up wrongly, or
+    /// there is no lake and no topic either.
+    pub async fn start(
+        config: IngestConfig,
+        lake: impl Into<Option<Lake>>,
+        decoder: Arc<Decoder>,
+    ) -> Result<Self, IngestError> {
         let http = listen(config.http, config.allow_remote).await?;
         let grpc = listen(config.grpc, config.allow_remote).await?;
-        let opened = Journal::open(config.journal.clone())?;
-        if opened.torn_bytes() > 0 {
-            tracing::info!(
-                bytes = opened.torn_bytes(),
-                "a write that was never acknowledged was cut from the journal"
-            );
-        }
-        let source = format!("otlp/{}", opened.node());
-        let tables = Tables::open(&lake).await?;
-        let held = tables.held(&source).await?;
-        let journal = opened.start(held.spans.max(held.quarantine))?;
-        journal.release(held.spans);
-
         let fallback = config.journal.directory.join("dead");
-        let dead_letters = DeadLetters::new(config.dead_letters, fallback)
-            .map_err(|error| IngestError::DeadLetters(error.to_string()))?;
-
+        let writing = match lake.into() {
+            Some(lake) => Some(Writing::open(config.journal, &lake).await?),
+            None if Journal::holds_records(&config.journal.directory) => {
+                return Err(IngestError::LeftInJournal(config.journal.directory));
+            }
+            None => None,
+        };
+        let journal = writing.as_ref().map(|writing| Arc::clone(&writing.journal));
         // The largest message must fit, compressed and not, or it would be refused for ever.
         let room = config.limits.in_flight_bytes.max(2 * config.limits.max_message_bytes);
         let (durable, to_flush) = mpsc::unbounded_channel();
+        let log = match (config.log, &journal) {
+            (LogKind::Kafka(log), _) => Log::Kafka(Producer::start(log, room)?),
+            (LogKind::Disk, Some(journal)) => Log::Disk(Arc::clone(journal)),
+            (LogKind::Disk, None) => return Err(IngestError::NothingWrites),
+        };
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let core = Arc::new(Core {
             decoder,
+            log,
             journal,
             ledger: Ledger::default(),
             in_flight: Arc::new(Budget::new(room)),
             backlog: Arc::new(Budget::new(config.limits.backlog_bytes)),
             limits: config.limits,
-            source,
+            source: writing.as_ref().map(|writing| writing.source.clone()).unwrap_or_default(),
             decoders: Arc::new(Semaphore::new(processors)),
             durable,
             closing: AtomicBool::new(false),
@@ -103,24 +112,30 @@ impl Ingest {
 
         let (commands, to_do) = mpsc::channel(16);
         let (told, flushed) = watch::channel(Flushed::default());
-        let (kafka, lane) = match config.kafka {
-            None => (None, Lane::idle()),
-            Some(source) => {
+        let (mut kafka, mut flusher, mut expiring) = (None, None, None);
+        if let Some(Writing { journal, tables, held, .. }) = writing {
+            // What is spawned from here to the end of the block works there.
+            let _there = config.write_on.as_ref().map(Handle::enter);
+            let dead_letters = DeadLetters::new(config.dead_letters, fallback)
+                .map_err(|error| IngestError::DeadLetters(error.to_string()))?;
+            let mut lane = Lane::idle();
+            if let Some(source) = config.kafka {
                 let parts = Parts {
                     tables: tables.clone(),
                     decoder: Arc::clone(&core.decoder),
                     dead_letters: dead_letters.clone(),
                     max_message_bytes: core.limits.max_message_bytes,
-                    node: core.journal.node().to_owned(),
+                    node: journal.node().to_owned(),
                 };
-                let (kafka, lane) = Kafka::start(source, parts)?;
-                (Some(kafka), lane)
+                let started = Kafka::start(source, parts)?;
+                kafka = Some(started.0);
+                lane = started.1;
             }
-        };
-        let flusher =
-            Flusher::new(Arc::clone(&core), tables, held, config.flush, to_flush, lane, to_do, told);
-        let flusher = tokio::spawn(flusher.run());
-        let expiring = tokio::spawn(expire(dead_letters));
+            let core = Arc::clone(&core);
+            let writer = Flusher::new(core, journal, tables, held, config.flush, to_flush, lane, to_do, told);
+            flusher = Some(tokio::spawn(writer.run()));
+            expiring = Some(tokio::spawn(expire(dead_letters)));
+        }
         let (stop, stopped) = watch::channel(false);
         let mut ingest = Self {
             core,
@@ -175,7 +190,7 @@ impl Ingest {
     /// Whether it can still do its work without a restart.
     #[must_use]
     pub fn alive(&self) -> bool {
-        self.core.journal.stopped().is_none()
+        self.core.journal.as_ref().is_none_or(|journal| journal.stopped().is_none())
             && self.core.flushing.load(Ordering::Relaxed)
             && (self.core.closing.load(Ordering::Relaxed)
                 || self.receivers.iter().all(|task| !task.is_finished())
@@ -194,10 +209,16 @@ impl Ingest {
         self.kafka.as_ref().map(Kafka::status)
     }
 
-    /// Bytes in the journal.
+    /// Bytes in the journal on the disk.
     #[must_use]
     pub fn journal_bytes(&self) -> u64 {
-        self.core.journal.bytes()
+        self.core.journal.as_ref().map_or(0, |journal| journal.bytes())
+    }
+
+    /// Bytes of decoded spans in memory that wait to be written to the lake.
+    #[must_use]
+    pub fn backlog_bytes(&self) -> usize {
+        self.core.backlog.used()
     }
 
     /// Tells of each commit, for what is to be done after one.
@@ -207,11 +228,14 @@ impl Ingest {
     }
 
     /// Brings everything that was acknowledged before this call into the lake, and with it the messages of
-    /// Kafka that were read and decoded.
+    /// Kafka that were read and decoded. Where another process writes it, there is nothing to bring.
     ///
     /// # Errors
     /// The lake took it not; it stays in the journal and is tried again.
     pub async fn flush(&self) -> Result<(), FlushError> {
+        if self.flusher.is_none() {
+            return Ok(());
+        }
         let ended = || FlushError("its writer has ended".to_owned());
         let (answer, answered) = oneshot::channel();
         self.commands.send(answer).await.map_err(|_| ended())?;
@@ -244,15 +268,26 @@ impl Ingest {
             Ok(Err(error)) => tracing::warn!(%error, "the last flush failed"),
             Err(_) => tracing::warn!("the last flush did not end in time"),
         }
-        self.flusher.abort();
+        if let Some(mut flusher) = self.flusher.take() {
+            flusher.abort();
+            // What it was doing when it was told to end may still have counted.
+            let _cancelled = (&mut flusher).await;
+        }
         if let Some(kafka) = self.kafka.take() {
             // Its offsets are with the lake: it may end later than this.
             kafka.end(end.saturating_duration_since(Instant::now())).await;
         }
+        // The last records are acknowledged as the journal closes.
+        if let Some(journal) = &self.core.journal {
+            journal.close();
+        }
         let after = self.counts();
-        self.core.journal.close();
         let settled = |counts: Counts| counts.stored + counts.quarantined;
-        Shutdown { flushed: settled(after) - settled(before), left_in_journal: after.in_flight }
+        Shutdown {
+            flushed: settled(after) - settled(before),
+            left_in_journal: after.in_flight,
+            unread: self.core.journal.as_ref().map_or(0, |journal| journal.unread()),
+        }
     }
 }
 
@@ -260,12 +295,42 @@ impl Drop for Ingest {
     fn drop(&mut self) {
         self.core.closing.store(true, Ordering::Relaxed);
         self.stop.send_replace(true);
-        self.flusher.abort();
-        self.expiring.abort();
+        for task in self.flusher.iter().chain(&self.expiring) {
+            task.abort();
+        }
         for receiver in &self.receivers {
             receiver.abort();
         }
-        self.core.journal.abandon();
+        if let Some(journal) = &self.core.journal {
+            journal.abandon();
+        }
+    }
+}
+
+/// What a process has that writes the lake.
+struct Writing {
+    journal: Arc<Journal>,
+    /// In whose name its commits are.
+    source: String,
+    tables: Tables,
+    held: Held,
+}
+
+impl Writing {
+    async fn open(options: JournalOptions, lake: &Lake) -> Result<Self, IngestError> {
+        let opened = Journal::open(options)?;
+        if opened.torn_bytes() > 0 {
+            tracing::info!(
+                bytes = opened.torn_bytes(),
+                "a write that was never acknowledged was cut from the journal"
+            );
+        }
+        let source = format!("otlp/{}", opened.node());
+        let tables = Tables::open(lake).await?;
+        let held = tables.held(&source).await?;
+        let journal = opened.start(held.spans.max(held.quarantine))?;
+        journal.release(held.spans);
+        Ok(Self { journal: Arc::new(journal), source, tables, held })
     }
 }
 

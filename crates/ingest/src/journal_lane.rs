@@ -3,17 +3,21 @@
 //! Invariant: the rows of what is offered are exactly those of the records from `held` on, and those of the
 //! next batch follow them up to `last_seq`.
 
+use std::sync::Arc;
+
 use tokio::time::Instant;
 
 use crate::accept::Pending;
 use crate::batch::Batch;
 use crate::counts::Ledger;
+use crate::journal::{Journal, Replay};
 use crate::rows::Rows;
 use crate::tables::{Held, Share, Tables};
 
 /// The lane.
 #[derive(Debug)]
 pub(crate) struct JournalLane {
+    journal: Arc<Journal>,
     source: String,
     held: Held,
     offered: Option<(Batch, u64)>,
@@ -23,8 +27,26 @@ pub(crate) struct JournalLane {
 }
 
 impl JournalLane {
-    pub(crate) fn new(source: String, held: Held) -> Self {
-        Self { source, held, offered: None, rows: Rows::default(), last_seq: held.spans, since: None }
+    pub(crate) fn new(journal: Arc<Journal>, source: String, held: Held) -> Self {
+        let last_seq = held.spans;
+        Self { journal, source, held, offered: None, rows: Rows::default(), last_seq, since: None }
+    }
+
+    /// The journal.
+    pub(crate) fn journal(&self) -> &Arc<Journal> {
+        &self.journal
+    }
+
+    /// What a former process left in it that the tables do not hold.
+    pub(crate) fn replay(&self) -> Replay {
+        self.journal.replay(self.held.spans)
+    }
+
+    /// Others have committed under the journal's name, up to `found`: leaves a mark in it that keeps later
+    /// starts from taking its records for stored. Gives the name.
+    pub(crate) fn refuse(&self, found: u64) -> &str {
+        self.journal.refuse(self.held.spans, found);
+        self.journal.node()
     }
 
     /// What the tables hold.
@@ -90,14 +112,14 @@ impl JournalLane {
         Some(self.offered.as_ref()?.0.spans.clone())
     }
 
-    /// The spans are in the lake; gives the last seq among them.
-    pub(crate) fn spans_committed(&mut self, ledger: &Ledger) -> Option<u64> {
-        let (batch, seq) = self.offered.take()?;
+    /// The spans are in the lake: their records are given up.
+    pub(crate) fn spans_committed(&mut self, ledger: &Ledger) {
+        let Some((batch, seq)) = self.offered.take() else { return };
         self.held.spans = seq;
         ledger.change(|counts| {
             counts.stored += batch.stored;
             counts.in_flight -= batch.stored;
         });
-        Some(seq)
+        self.journal.release(seq);
     }
 }

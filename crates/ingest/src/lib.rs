@@ -17,6 +17,7 @@ pub mod dead_letter;
 mod error;
 pub mod file;
 mod flush;
+mod forward;
 mod inflate;
 mod ingest;
 pub mod journal;
@@ -28,7 +29,7 @@ mod rows;
 mod signal;
 mod tables;
 
-pub use config::{FlushOptions, IngestConfig, Limits};
+pub use config::{FlushOptions, IngestConfig, Limits, LogKind};
 pub use counts::Counts;
 pub use dead_letter::{DeadLetterOptions, DeadLetterPlace};
 pub use error::{FlushError, IngestError};
@@ -36,5 +37,5 @@ pub use file::{FileError, FileInput, FileOptions, FileReport, explain_file, inge
 pub use flush::Flushed;
 pub use inflate::Coding;
 pub use ingest::{Ingest, Shutdown};
-pub use kafka::{KafkaConnection, KafkaSource, KafkaStatus};
+pub use kafka::{KafkaConnection, KafkaLog, KafkaSource, KafkaStatus};
 pub use signal::Kept;

@@ -9,15 +9,20 @@ use plimsoll_otlp::Receipt;
 use crate::accept::{Core, Pending, decoded_bytes};
 use crate::budget::Budget;
 use crate::inflate::inflate;
-use crate::journal::{Damage, JournalError, Record, Replay, Replayed};
+use crate::journal::{Damage, Journal, JournalError, Record, Replay, Replayed};
 use crate::tables::Held;
 
 /// The next record of a replay that still gives spans; `None` at the end.
-pub(crate) fn next(core: &Core, held: Held, replay: &mut Replay) -> Result<Option<Pending>, JournalError> {
+pub(crate) fn next(
+    core: &Core,
+    journal: &Journal,
+    held: Held,
+    replay: &mut Replay,
+) -> Result<Option<Pending>, JournalError> {
     loop {
         let Some(item) = replay.next().transpose()? else { return Ok(None) };
         match item {
-            Replayed::Damaged(damage) => report(core, &damage),
+            Replayed::Damaged(damage) => report(core, journal, &damage),
             Replayed::Record(record) => match again(core, held, &record) {
                 Ok(pending) => return Ok(Some(pending)),
                 Err(reason) => {
@@ -28,7 +33,7 @@ pub(crate) fn next(core: &Core, held: Held, replay: &mut Replay) -> Result<Optio
                     );
                     core.ledger.change(|counts| counts.damaged += 1);
                     if let Some(segment) = replay.segment() {
-                        core.journal.set_aside(segment);
+                        journal.set_aside(segment);
                     }
                 }
             },
@@ -61,9 +66,9 @@ fn again(core: &Core, held: Held, record: &Record) -> Result<Pending, String> {
     Ok(Pending { seq: record.seq, spans: decoded.spans, quarantined: decoded.quarantined, held })
 }
 
-fn report(core: &Core, damage: &Damage) {
+fn report(core: &Core, journal: &Journal, damage: &Damage) {
     let Damage { segment, from, to, seq } = damage;
     tracing::error!(segment = %segment.display(), from, to, seq, "part of the journal is damaged and its spans are lost");
     core.ledger.change(|counts| counts.damaged += 1);
-    core.journal.set_aside(segment);
+    journal.set_aside(segment);
 }

@@ -3,6 +3,7 @@
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use plimsoll_otlp::explain::Explained;
+use plimsoll_otlp::forward::{self, Checked};
 use plimsoll_otlp::{DecodeError, Decoded, Decoder, Encoding, Receipt};
 use prost::Message;
 
@@ -68,6 +69,17 @@ impl Kept {
     /// By that name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::Traces, Self::Logs].into_iter().find(|signal| signal.name() == name)
+    }
+
+    /// Checks a body of the signal without decoding it.
+    ///
+    /// # Errors
+    /// The body is not a request of the signal, or is too large.
+    pub(crate) fn check(self, body: &[u8], encoding: Encoding) -> Result<Checked<'_>, DecodeError> {
+        match self {
+            Self::Traces => forward::check_traces(body, encoding),
+            Self::Logs => forward::check_logs(body, encoding),
+        }
     }
 
     /// Decodes a body of the signal.

@@ -16,7 +16,7 @@ use jiff::civil::Date;
 use self::plan::Step;
 use self::sort::Groups;
 pub(crate) use self::sort::Sorter;
-use crate::{DataFile, Result, Snapshot, Table};
+use crate::{DataFile, Error, Result, Snapshot, Table};
 
 /// Which files are merged, and how large they become.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl Table {
     }
 
     /// Merges files until nothing is left that is worth it, each merger a commit of its own. Dropping
-    /// the future stops it between two commits or before one.
+    /// the future stops it between two commits.
     ///
     /// # Errors
     /// [`crate::Error::Conflict`] where another rewrite came in between: what was merged until then
@@ -101,6 +101,24 @@ impl Table {
     /// read; it and its neighbours stay as they are. [`crate::Error::Unsupported`] where the table has
     /// columns that are not known here.
     pub async fn compact(&self, compaction: &Compaction) -> Result<Compacted> {
+        match self.compact_all(compaction).await {
+            Err(Error::Damaged { path, reason }) => Err(self.gone_meanwhile(path, reason).await?),
+            outcome => outcome,
+        }
+    }
+
+    /// What a file that cannot be read means: another rewrite and a vacuum may have removed it since the
+    /// compaction began.
+    async fn gone_meanwhile(&self, path: String, reason: String) -> Result<Error> {
+        let now = self.snapshot().await?;
+        if now.files().iter().any(|file| self.location(file).as_ref() == path) {
+            return Ok(Error::Damaged { path, reason });
+        }
+        let reason = format!("{path} is no longer part of it");
+        Ok(Error::Conflict { table: self.schema().name.clone(), reason })
+    }
+
+    async fn compact_all(&self, compaction: &Compaction) -> Result<Compacted> {
         let mut done = Compacted::default();
         let mut full = BTreeSet::new();
         loop {

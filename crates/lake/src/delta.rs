@@ -38,7 +38,7 @@ const ATTEMPTS: u32 = 10;
 const WRITER: i32 = 2;
 
 /// Attempts to write an entry whose fate the store does not tell, and the wait before the second.
-const UNCERTAIN: (u32, Duration) = (4, Duration::from_millis(100));
+const UNCERTAIN: (u32, Duration) = (4, Duration::from_millis(25));
 
 /// Log of one Delta table.
 pub(crate) struct DeltaLog {
@@ -116,19 +116,19 @@ impl DeltaLog {
         }
     }
 
-    /// Adds the columns that the description has gained to the table.
-    async fn widen(&self) -> Result<()> {
+    /// Adds the columns that the description has gained to the table; says whether there is one.
+    async fn widen(&self) -> Result<bool> {
         for _ in 0..ATTEMPTS {
             let Some(loaded) = replay::load(&self.schema, &self.logs, None).await? else {
-                return Ok(());
+                return Ok(false);
             };
             let version = loaded.snapshot.version();
             self.known().keep(None, loaded.snapshot);
             let Some(entry) = actions::widened(&self.schema, &loaded.metadata)? else {
-                return Ok(());
+                return Ok(true);
             };
             if self.write_entry(version + 1, entry).await? {
-                return Ok(());
+                return Ok(true);
             }
         }
         Err(Error::Contended { table: self.schema.name.clone(), attempts: ATTEMPTS })
@@ -159,10 +159,11 @@ impl Known {
 #[async_trait]
 impl TableLog for DeltaLog {
     async fn create(&self) -> Result<()> {
-        if self.snapshot(None).await?.is_none() {
+        if !self.widen().await? {
             self.write_entry(0, actions::creation(&self.schema)).await?;
+            self.widen().await?;
         }
-        self.widen().await
+        Ok(())
     }
 
     async fn snapshot(&self, version: Option<i64>) -> Result<Option<Snapshot>> {

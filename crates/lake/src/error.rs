@@ -93,7 +93,7 @@ pub enum Error {
         reason: String,
     },
     /// Disk or object store failed.
-    #[error("storage failed while {doing}: {source}")]
+    #[error("storage failed while {doing}: {}", one_line(&source.to_string()))]
     Store {
         /// What was being done, to which file.
         doing: String,
@@ -112,7 +112,7 @@ pub enum Error {
         reason: String,
     },
     /// The table's log failed.
-    #[error("log of table {table}: {source}")]
+    #[error("log of table {table}: {}", one_line(&source.to_string()))]
     Log {
         /// Table.
         table: String,
@@ -147,29 +147,65 @@ impl Error {
     }
 
     pub(crate) fn log(table: &str, source: impl Into<DeltaTableError>) -> Self {
-        match source.into() {
-            DeltaTableError::ObjectStore { source } => {
-                Self::store(format!("reading the log of table {table}"))(source)
-            }
-            source => Self::Log { table: table.to_owned(), source: Box::new(source) },
+        let doing = format!("reading or writing the log of table {table}");
+        let source = match source.into() {
+            DeltaTableError::ObjectStore { source } => return Self::store(doing)(source),
+            source => source,
+        };
+        // What the library's kernel was told, or does not know, it tells in words only.
+        let text = source.to_string();
+        if is_refusal(&text) {
+            return Self::Denied { doing, reason: one_line(&text) };
         }
+        if text.contains("nsupported") {
+            let line = one_line(&text);
+            let reason = format!("{line}; a newer version or another engine has changed it, so use that");
+            return Self::Unsupported { table: table.to_owned(), reason };
+        }
+        Self::Log { table: table.to_owned(), source: Box::new(source) }
     }
 
     pub(crate) fn store(doing: impl Into<String>) -> impl FnOnce(object_store::Error) -> Self {
         use object_store::Error::{PermissionDenied, Unauthenticated};
         let doing = doing.into();
-        move |source| match source {
-            PermissionDenied { .. } | Unauthenticated { .. } => {
-                Self::Denied { doing, reason: first_line(&source) }
+        move |source| {
+            let text = source.to_string();
+            if matches!(source, PermissionDenied { .. } | Unauthenticated { .. }) || is_refusal(&text) {
+                return Self::Denied { doing, reason: one_line(&text) };
             }
-            source => Self::Store { doing, source },
+            Self::Store { doing, source }
         }
     }
 }
 
-/// What a store said, without the page of XML that may follow.
-fn first_line(error: &object_store::Error) -> String {
-    let text = error.to_string();
+/// Codes by which object stores say that they do not let us.
+const REFUSALS: [&str; 6] = [
+    "AccessDenied",
+    "AuthenticationFailed",
+    "ExpiredToken",
+    "InvalidAccessKeyId",
+    "SignatureDoesNotMatch",
+    "403 Forbidden",
+];
+
+/// Codes by which they say that there is no such bucket.
+const NO_BUCKET: [&str; 2] = ["NoSuchBucket", "ContainerNotFound"];
+
+fn is_refusal(text: &str) -> bool {
+    REFUSALS.iter().any(|code| text.contains(code))
+}
+
+/// What a store said, in one line: its code instead of the page of XML that it may send.
+fn one_line(text: &str) -> String {
+    if NO_BUCKET.iter().any(|code| text.contains(code)) {
+        let named = text.split("<BucketName>").nth(1).and_then(|rest| rest.split('<').next());
+        let bucket = named.map_or_else(|| "the bucket".to_owned(), |name| format!("the bucket {name}"));
+        return format!("{bucket} does not exist; make it, or correct the lake's URL");
+    }
     let line = text.lines().next().unwrap_or_default();
-    line.split(": <").next().unwrap_or_default().to_owned()
+    let line = line.split(": <").next().unwrap_or_default();
+    match REFUSALS.iter().find(|code| text.contains(*code) && !line.contains(*code)) {
+        Some(code) => format!("{line} ({code})"),
+        None => line.to_owned(),
+    }
 }

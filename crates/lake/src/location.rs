@@ -1,7 +1,14 @@
 //! Where a lake lies: from what a person writes (`./lake`, `s3://bucket/lake`) to a store rooted there.
 //!
 //! Credentials and endpoints of object stores come from the environment (`AWS_*`, `GOOGLE_*`,
-//! `AZURE_*`), as their own tools take them. Invariant: every path in the store is relative to the lake.
+//! `AZURE_*`), as their own tools take them; so do limits (`AWS_TIMEOUT`, `AWS_CONNECT_TIMEOUT`, a request
+//! that outlasts 30 seconds by default). The store's client repeats what failed with 5xx, 429 or on the
+//! way, ten times within three minutes, with jitter; but a conditional put that timed out it does not,
+//! for it may have arrived: the log asks what became of it (`delta.rs`).
+//!
+//! A commit needs a conditional put: `If-None-Match` on S3 (the default; stores too old for it say so when
+//! the first table is made) and on Azure, `x-goog-if-generation-match` on Google. A bucket that is not
+//! there and credentials that are refused show with the first request, in one line. Invariant: every path in the store is relative to the lake.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

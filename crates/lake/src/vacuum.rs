@@ -23,7 +23,8 @@ use crate::{Error, Result, Table};
 /// What is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vacuum {
-    /// How long a version that is no longer the latest can still be read: longer than any query takes.
+    /// How long a version that is no longer the latest can still be read, counted back from the call:
+    /// longer than any query takes, and than it takes the caller from asking for pins to calling.
     pub retention: Duration,
     /// How long a file may lie there that no version names: longer than any writer takes from writing it
     /// to its commit, an outage of the store included.
@@ -59,19 +60,20 @@ impl Table {
     /// [`Error::Log`] where a version that is to be kept cannot be read: nothing is removed then.
     /// [`Error::Store`] where a file cannot be removed: the next run goes on.
     pub async fn vacuum(&self, vacuum: &Vacuum) -> Result<Vacuumed> {
+        let cutoff = cutoff(vacuum.retention);
         // What is listed first can only be older than what the log is then found to say.
         let listed = self.data_objects().await?;
         let listing = self.log().listing().await?;
-        let cutoff = cutoff(vacuum.retention);
         let Some(oldest_young) = listing.current_at(cutoff) else {
             return Ok(Vacuumed::default());
         };
         let pins = vacuum.pinned.iter().copied().filter(|version| *version < oldest_young);
         let pins: BTreeSet<i64> = pins.chain([oldest_young]).collect();
-        let needed = self.needed(&pins).await?;
         // What is older than this may go whether a version names it or not.
         let any = cutoff.min(self::cutoff(vacuum.uncommitted));
         let named = if any < cutoff { self.named(&listing).await? } else { BTreeSet::new() };
+        // Asked for last: a file that is committed meanwhile is then needed before it is named.
+        let needed = self.needed(&pins).await?;
         let mut done = Vacuumed::default();
         let mut gone = Vec::new();
         for object in listed {
@@ -166,7 +168,7 @@ fn cutoff(retention: Duration) -> i64 {
 impl Listing {
     /// The version that was the latest at a moment; the oldest that is there, where all are younger.
     fn current_at(&self, moment_ms: i64) -> Option<i64> {
-        let old = self.entries.iter().filter(|(_, entry)| entry.modified_ms <= moment_ms);
+        let old = self.entries.iter().filter(|(_, entry)| entry.modified_ms < moment_ms);
         let replayable = self.replayable_from()?;
         Some(old.map(|(version, _)| *version).max().unwrap_or(replayable).max(replayable))
     }

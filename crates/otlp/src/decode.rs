@@ -24,9 +24,9 @@ use crate::wire::{Attribute, Malformed, Record, Resource, Span, for_each_resourc
 use crate::{DecodeError, Dialects, OtlpError, json, text};
 
 /// The most spans of one body: some hundred times the largest batch that exporters send.
-const MAX_SPANS: usize = 1 << 18;
+pub(crate) const MAX_SPANS: usize = 1 << 18;
 /// The largest body; what receives bodies may well take less.
-const MAX_BODY: usize = 1 << 28;
+pub(crate) const MAX_BODY: usize = 1 << 28;
 /// Attributes that one span keeps in its map, the resource's not counted; OpenTelemetry's SDKs send 128.
 const MAX_ATTRIBUTES: usize = 128;
 /// Resource attributes that join the attributes of each span.
@@ -242,7 +242,7 @@ fn misfit(error: arrow::error::ArrowError) -> DecodeError {
 }
 
 /// The error of a body that should have held logs.
-fn of_logs(error: DecodeError) -> DecodeError {
+pub(crate) fn of_logs(error: DecodeError) -> DecodeError {
     match error {
         DecodeError::Invalid(reason) => DecodeError::InvalidLogs(reason),
         error => error,

@@ -10,6 +10,7 @@ mod decode;
 mod dialect;
 mod error;
 pub mod explain;
+pub mod forward;
 mod json;
 mod layout;
 mod logs;

@@ -8,8 +8,9 @@ import random
 import time
 
 from support.balance import Balance
-from support.load import SPANS_A_REQUEST, Load
+from support.load import SPANS_A_REQUEST, Load, run_of_spans
 from support.readers import span_ids
+from support.spans import request
 
 # Jobs and upkeep at work all the time, which in earnest they are every few minutes.
 CONFIG = """
@@ -19,6 +20,8 @@ every = "1s"
 every = "1s"
 keep_versions = "1h"
 """
+# One more than it takes for files to be merged.
+SMALL_FILES = 9
 
 
 class Crashes:
@@ -44,9 +47,20 @@ class Crashes:
                 server.terminate(timeout=240)
         assert "left_in_journal=0" in server.said()
 
+    def _small_files(self):
+        """Commits of one small file each, so that there is always something to merge."""
+        names = []
+        for number in range(SMALL_FILES):
+            spans = run_of_spans("crash")
+            self.acknowledged |= {span.span_id.hex() for span in spans}
+            names.append(self.plimsoll.folder / f"{number}.pb")
+            names[-1].write_bytes(request(spans).SerializeToString())
+        self.plimsoll.run("ingest", *names)
+
     def _kill(self):
+        self._small_files()
         with self.plimsoll.serve() as server:
-            load = Load(self.books.watch(server))
+            load = Load(self.books.watch(server), pause=0.02)
             # From before the first flush to after the second.
             early = self.random.random() < 0.7
             time.sleep(self.random.uniform(0.2, 2.0) if early else self.random.uniform(4.5, 6.5))

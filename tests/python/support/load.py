@@ -9,6 +9,12 @@ SENDERS = 4
 SPANS_A_REQUEST = 10
 
 
+def run_of_spans(workflow):
+    """A run: its root and its calls."""
+    root = agent(workflow)
+    return [root, *(chat(root, 100, 10) for _ in range(SPANS_A_REQUEST - 1))]
+
+
 class Load:
     """Senders that post until the server goes away, and remember what was acknowledged."""
 
@@ -22,8 +28,7 @@ class Load:
 
     def _send(self):
         while True:
-            root = agent("crash")
-            spans = [root, *(chat(root, 100, 10) for _ in range(SPANS_A_REQUEST - 1))]
+            spans = run_of_spans("crash")
             ids = {span.span_id.hex() for span in spans}
             try:
                 answer = send(self.server, request(spans).SerializeToString(), timeout=30)

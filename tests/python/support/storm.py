@@ -9,6 +9,7 @@ import random
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
@@ -33,9 +34,14 @@ group = "{group}"
 [journal]
 folder = "journal"
 [jobs]
-every = "5s"
+every = "2s"
 """
 DRAIN_S = 240
+
+
+def step(what):
+    """Says where a trial has got to."""
+    print(time.strftime("%H:%M:%S"), what, flush=True)
 
 
 class Agents:
@@ -101,15 +107,18 @@ class Storm:
         self.random = random.Random(seed)
         self.servers = {}
         self.books = Balance()
+        self.failed = False
         self.kills = self.broker_kills = self.moves = self.checks = 0
         self.agents = None
 
     def _start(self, name):
         server = Server(self.processes[name])
+        # From here on it can be killed, whether it is ready or not.
+        self.servers[name] = server
         server.wait_until_ready()
-        self.servers[name] = self.books.watch(server)
+        self.books.watch(server)
 
-    def _broker_dies(self):
+    def _a_broker_dies(self):
         node = self.random.randrange(1, len(self.kafka.bootstrap.split(",")) + 1)
         script("kafka", "kill", node)
         self.broker_kills += 1
@@ -117,10 +126,10 @@ class Storm:
         script("kafka", "start", node)
 
     def _a_reader_dies(self):
-        name = self.random.choice(sorted(self.servers))
+        """Half of the killed are back before the group gives their partitions away, the others after that."""
+        name = self.random.choice(sorted(self.processes))
         self.servers.pop(name).kill()
         self.kills += 1
-        # Half of them are back before the group gives their partitions away.
         if self.random.random() < 0.5:
             time.sleep(self.random.uniform(0.0, 2.0))
         else:
@@ -139,46 +148,52 @@ class Storm:
         these too; nobody sees a row twice."""
         version = self._pinned()
         ours = [row["span_id"] for row in self.plimsoll.sql("SELECT span_id FROM spans")]
-        if version is None or version != self._pinned():
-            # No round yet, or one that ended just now.
-            return
-        theirs = list(pandas(self.plimsoll.lake, "spans", ["span_id"], version).span_id)
-        assert sorted(ours) == sorted(theirs), f"version {version}: {len(ours)} rows, by deltalake {len(theirs)}"
+        # Before the first round it reads the newest; one that ended just now has moved it.
+        if version is not None and version == self._pinned():
+            theirs = list(pandas(self.plimsoll.lake, "spans", ["span_id"], version).span_id)
+            assert sorted(ours) == sorted(theirs), f"version {version}: {len(ours)} rows, by deltalake {len(theirs)}"
+            self.checks += 1
         duck, newest = span_ids(self.plimsoll.lake)
         assert Counter(ours) <= Counter(duck) <= Counter(newest), "a row that was there is gone"
-        self.checks += 1
 
-    def run(self, seconds, broker_every=40.0, report=lambda _: None):
+    def run(self, seconds, report=lambda _: None):
         """Sends and kills for so long, then lets everything come to rest; `report` is told once a minute."""
-        env = {"KAFKA_BOOTSTRAP": self.kafka.bootstrap, "KAFKA_TOPIC": self.topic}
         with ExitStack() as ending:
+            ending.callback(lambda: [server.end() for server in list(self.servers.values())])
             ending.enter_context(self.books)
-            ending.callback(lambda: [server.end() for server in self.servers.values()])
+            ending.callback(script, "collector", "down", "kafka")
+            script("collector", "up", "kafka", KAFKA_BOOTSTRAP=self.kafka.bootstrap, KAFKA_TOPIC=self.topic)
             for name in self.processes:
                 self._start(name)
-            ending.callback(script, "collector", "down", "kafka")
-            script("collector", "up", "kafka", **env)
-            started = time.monotonic()
             self.agents = Agents(settings("collector", "kafka")["COLLECTOR_GRPC"], self.rate)
-            broker_due, minute_due = started + min(broker_every, seconds) / 2, started + 60
-            broker = None
-            while (now := time.monotonic()) < started + seconds:
-                if now >= broker_due and (broker is None or not broker.is_alive()):
-                    broker = threading.Thread(target=self._broker_dies)
-                    broker.start()
-                    broker_due = now + broker_every
-                if now >= minute_due:
-                    report(self)
-                    minute_due += 60
-                time.sleep(self.random.uniform(1.5, 4.0))
-                self._a_reader_dies()
-                self._readers_agree()
+            over = time.monotonic() + seconds
+            step("sending")
+            with ThreadPoolExecutor() as pool:
+                tasks = [
+                    pool.submit(self._again, over, 2, self._a_reader_dies),
+                    pool.submit(self._again, over, 20, self._a_broker_dies),
+                    pool.submit(self._again, over, 0, self._readers_agree),
+                    pool.submit(self._again, over, 60, lambda: report(self)),
+                ]
+                # Whatever went wrong in one ends all.
+                for task in as_completed(tasks):
+                    self.failed = self.failed or task.exception() is not None
+            for task in tasks:
+                task.result()
+            step("no more kills")
             self.agents.stop()
-            if broker:
-                broker.join()
+            step("all sent")
             until(self._at_rest, "the group is at the end of the topic", DRAIN_S, 0.5)
+            step("all stored")
             for server in self.servers.values():
                 server.terminate(timeout=120)
+            step("ended")
+
+    def _again(self, over, pause, what):
+        """Does something again and again, `pause` seconds apart, until it is over."""
+        while not self.failed and (left := over - time.monotonic()) > 0:
+            time.sleep(min(left, pause * self.random.uniform(0.5, 1.5)))
+            what()
 
     def _at_rest(self):
         ends = {number: end for number, end in self.kafka.ends(self.topic).items() if end > 0}

@@ -21,7 +21,8 @@ pub struct DeadLetterOptions {
 pub enum DeadLetterPlace {
     /// A folder, readable by its owner alone; a file a letter.
     Folder(PathBuf),
-    /// A topic of a cluster, which expires what it holds by its own settings.
+    /// A topic of a cluster, which expires what it holds by its own settings. What is too large for it goes to
+    /// the folder `dead` of the journal.
     Topic {
         /// The cluster.
         connection: KafkaConnection,

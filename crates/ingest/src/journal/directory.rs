@@ -1,22 +1,27 @@
-//! The journal's directory: who may read it, which process has it, which node it belongs to.
+//! The journal's directory: who may read it, which process has it, which segments it holds.
 //!
 //! Invariant: while a [`Directory`] lives, no other process has one of the same path.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use super::error::JournalError;
+use super::node::{Node, private};
 use super::scan::{Found, Scanner};
 use super::segment::{self, Sealed};
 use super::{disk, record};
+
+/// How the name of a segment ends that was damaged and is kept for its owner.
+pub(super) const ASIDE: &str = "damaged";
 
 /// A directory that this process holds.
 #[derive(Debug)]
 pub(super) struct Directory {
     path: PathBuf,
-    node: String,
+    node: Node,
     /// Held for its lock, which the system takes back when the process ends.
     _lock: File,
 }
@@ -46,7 +51,7 @@ impl Directory {
             Err(TryLockError::WouldBlock) => return Err(JournalError::InUse(path.to_owned())),
             Err(TryLockError::Error(source)) => return Err(JournalError::io("lock", lock_path)(source)),
         }
-        let node = node_id(path)?;
+        let node = Node::open(path)?;
         Ok(Self { path: path.to_owned(), node, _lock: lock })
     }
 
@@ -54,8 +59,8 @@ impl Directory {
         &self.path
     }
 
-    /// The id that this journal's rows carry in the lake, stable for as long as the directory lives.
-    pub(super) fn node(&self) -> &str {
+    /// Whose it is.
+    pub(super) fn node(&self) -> &Node {
         &self.node
     }
 
@@ -87,14 +92,16 @@ impl Directory {
 
     fn sealed(&self, first_seq: u64, last_seq: u64) -> Result<Sealed, JournalError> {
         let path = self.path.join(segment::file_name(first_seq));
-        self.scanner(&path, first_seq)?;
+        let scanner = self.scanner(&path, first_seq)?;
+        let received = scanner.first_received().map_err(JournalError::io("read", &path))?;
         let bytes = fs::metadata(&path).map_err(JournalError::io("read", &path))?.len();
-        Ok(Sealed { path, first_seq, last_seq, bytes })
+        Ok(Sealed { path, first_seq, last_seq, bytes, received })
     }
 
     fn cut(&self, first_seq: u64, torn_bytes: &mut u64) -> Result<Sealed, JournalError> {
         let path = self.path.join(segment::file_name(first_seq));
         let mut scanner = self.scanner(&path, first_seq)?;
+        let received = scanner.first_received().map_err(JournalError::io("read", &path))?;
         let mut last_seq = first_seq.saturating_sub(1);
         let (end, torn) = loop {
             match scanner.next().map_err(JournalError::io("read", &path))? {
@@ -109,12 +116,27 @@ impl Directory {
             *torn_bytes += before - end;
         }
         file.set_len(end).and_then(|()| file.sync_all()).map_err(JournalError::io("cut", &path))?;
-        Ok(Sealed { path, first_seq, last_seq, bytes: end })
+        Ok(Sealed { path, first_seq, last_seq, bytes: end, received })
+    }
+
+    /// Deletes what was set aside for longer than `age`: bodies are other people's prompts.
+    pub(super) fn expire(&self, age: Duration) -> io::Result<()> {
+        for entry in fs::read_dir(&self.path)? {
+            let entry = entry?;
+            let set_aside = Path::new(&entry.file_name()).extension().is_some_and(|end| end == ASIDE);
+            let changed = entry.metadata()?.modified()?;
+            if set_aside && SystemTime::now().duration_since(changed).is_ok_and(|found| found >= age) {
+                fs::remove_file(entry.path())?;
+                tracing::info!(path = %entry.path().display(), "a damaged journal segment has expired");
+            }
+        }
+        Ok(())
     }
 
     /// Opens a segment, refusing one of a version that this program doesn't know.
     fn scanner(&self, path: &Path, first_seq: u64) -> Result<Scanner, JournalError> {
-        let scanner = Scanner::open(path, &self.node, first_seq).map_err(JournalError::io("open", path))?;
+        let scanner =
+            Scanner::open(path, &self.node.salt, first_seq).map_err(JournalError::io("open", path))?;
         match scanner.version().map_err(JournalError::io("read", path))? {
             Some(version) if version != record::VERSION => {
                 Err(JournalError::Newer { path: path.to_owned(), version })
@@ -124,30 +146,9 @@ impl Directory {
     }
 }
 
-/// Reads the node id, or makes one; written aside and renamed, so that it is there whole or not at all.
-fn node_id(directory: &Path) -> Result<String, JournalError> {
-    let path = directory.join("node");
-    match fs::read_to_string(&path) {
-        Ok(text) => {
-            let node = text.trim().to_owned();
-            let good =
-                !node.is_empty() && node.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-            if good { Ok(node) } else { Err(JournalError::NodeId(path)) }
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let node = uuid::Uuid::new_v4().simple().to_string();
-            let aside = directory.join("node.new");
-            let written = private(&aside, true)
-                .and_then(|mut file| file.write_all(node.as_bytes()).and_then(|()| file.sync_all()))
-                .and_then(|()| fs::rename(&aside, &path))
-                .and_then(|()| disk::Disk::sync_directory(&disk::LocalDisk, directory));
-            written.map_err(JournalError::io("write", &path))?;
-            Ok(node)
-        }
-        Err(source) => Err(JournalError::io("read", path)(source)),
-    }
-}
-
-fn private(path: &Path, truncate: bool) -> std::io::Result<File> {
-    OpenOptions::new().write(true).create(true).truncate(truncate).mode(0o600).open(path)
+/// Whether a directory holds records that are not in the lake yet, as far as the files tell: those of a
+/// journal that was emptied and closed are gone.
+pub(super) fn holds_records(path: &Path) -> bool {
+    let names = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    names.into_iter().any(|name| name.to_str().and_then(segment::first_seq).is_some())
 }

@@ -19,8 +19,21 @@ pub enum JournalError {
         /// The version that it says it has.
         version: u32,
     },
-    /// The node id is not one that this program wrote.
-    #[error("{0} does not hold a node id: restore it, or move the whole journal directory away")]
+    /// The directory is a copy.
+    #[error(
+        "the journal {0} was copied from another one, whose spans it would hide or repeat: give this process \
+         a directory of its own; if the original is gone for good, create the file {0}/adopt and start again"
+    )]
+    Copied(PathBuf),
+    /// Another process has written to the lake in this journal's name.
+    #[error(
+        "another process has written to the lake in the name of the journal {0}, so that spans in it may be \
+         in no lake: give each process a directory of its own; to store what is left here under a new name, \
+         create the file {0}/adopt and start again"
+    )]
+    Shared(PathBuf),
+    /// What says whose the directory is cannot be read.
+    #[error("{0} is not what this program wrote: restore it, or move the whole journal directory away")]
     NodeId(PathBuf),
     /// The file system refused.
     #[error("cannot {action} {path}: {source}")]

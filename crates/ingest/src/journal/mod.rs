@@ -11,10 +11,12 @@
 //! Invariant: a record whose sender was told `Ok` is found by every later [`Journal::replay`] until it
 //! is released, whatever kills the process and whatever else in the directory is damaged.
 
+mod ages;
 mod directory;
 mod disk;
 mod error;
 mod log;
+mod node;
 mod record;
 mod replay;
 mod scan;

@@ -5,8 +5,8 @@
 //! record    "PLJR" length:u32 crc32:u32 encoding:u8 coding:u8 signal:u8 zero:u8
 //!           seq:u64 received_unix_micros:i64 body                               32 bytes and the body
 //! ```
-//! Integers are little-endian. Signal 0 is traces: older journals hold nothing else. A record's checksum covers all that follows it, and starts from the
-//! segment's salt, so that neither a block of an older file nor a body that looks like a record is
+//! Integers are little-endian. Signal 0 is traces: older journals hold nothing else. A record's checksum
+//! covers all that follows it, and starts from the segment's salt, so that neither a block of an older file nor a body that looks like a record is
 //! taken for one.
 
 use bytes::Bytes;
@@ -52,9 +52,9 @@ pub struct Record {
 }
 
 /// What a segment's checksums start from.
-pub(super) fn salt(node: &str, first_seq: u64) -> u32 {
+pub(super) fn salt(salt: &str, first_seq: u64) -> u32 {
     let mut hasher = Hasher::new();
-    hasher.update(node.as_bytes());
+    hasher.update(salt.as_bytes());
     hasher.update(&first_seq.to_le_bytes());
     hasher.finalize()
 }
@@ -89,6 +89,11 @@ pub(super) fn peek(head: &[u8; RECORD_HEAD]) -> Option<(u32, u64)> {
     (head[..4] == RECORD_MARK).then(|| (u32_at(head, 4), u64_at(head, 16)))
 }
 
+/// When the record with this head was received, microseconds since 1970.
+pub(super) fn received(head: &[u8; RECORD_HEAD]) -> i64 {
+    u64_at(head, 24).cast_signed()
+}
+
 /// The record, if head and body belong together.
 pub(super) fn parse(head: &[u8; RECORD_HEAD], body: Bytes, salt: u32) -> Option<Record> {
     if checksum(head, &body, salt) != u32_at(head, 8) {
@@ -110,7 +115,7 @@ pub(super) fn parse(head: &[u8; RECORD_HEAD], body: Bytes, salt: u32) -> Option<
         1 => Kept::Logs,
         _ => return None,
     };
-    let received_unix_micros = u64_at(head, 24).cast_signed();
+    let received_unix_micros = received(head);
     let entry = Entry { received_unix_micros, signal, encoding, coding, body };
     Some(Record { seq: u64_at(head, 16), entry })
 }

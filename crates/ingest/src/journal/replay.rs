@@ -3,8 +3,11 @@
 //! Invariant: damage hides no whole record; it is handed out as an item, in its place.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::error::JournalError;
+use super::log::Shared;
 use super::record::Record;
 use super::scan::{Found, Scanner};
 use super::segment::Sealed;
@@ -34,16 +37,17 @@ pub enum Replayed {
 /// The records after a seq, one segment open at a time and one record in memory.
 #[derive(Debug)]
 pub struct Replay {
-    node: String,
+    salt: String,
     segments: std::vec::IntoIter<Sealed>,
     current: Option<(Sealed, Scanner)>,
     last_seq: u64,
+    shared: Arc<Shared>,
 }
 
 impl Replay {
-    pub(super) fn new(node: String, segments: &[Sealed], after: u64) -> Self {
+    pub(super) fn new(salt: String, segments: &[Sealed], after: u64, shared: Arc<Shared>) -> Self {
         let left: Vec<_> = segments.iter().filter(|segment| segment.last_seq > after).cloned().collect();
-        Self { node, segments: left.into_iter(), current: None, last_seq: after }
+        Self { salt, segments: left.into_iter(), current: None, last_seq: after, shared }
     }
 
     /// The segment of the record that was handed out last.
@@ -56,7 +60,7 @@ impl Replay {
         loop {
             if self.current.is_none() {
                 let Some(sealed) = self.segments.next() else { return Ok(None) };
-                let scanner = Scanner::open(&sealed.path, &self.node, sealed.first_seq)
+                let scanner = Scanner::open(&sealed.path, &self.salt, sealed.first_seq)
                     .map_err(JournalError::io("open", &sealed.path))?;
                 let whole = scanner.version().map_err(JournalError::io("read", &sealed.path))?.is_some();
                 let damage = Damage { segment: sealed.path.clone(), from: 0, to: 0, seq: sealed.first_seq };
@@ -108,6 +112,8 @@ impl Iterator for Replay {
     type Item = Result<Replayed, JournalError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.step().transpose()
+        let item = self.step().transpose();
+        self.shared.replayed.fetch_max(self.last_seq, Ordering::Relaxed);
+        item
     }
 }

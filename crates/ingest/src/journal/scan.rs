@@ -46,14 +46,14 @@ pub(super) struct Scanner {
 
 impl Scanner {
     /// Starts before the first record.
-    pub(super) fn open(path: &Path, node: &str, first_seq: u64) -> io::Result<Self> {
+    pub(super) fn open(path: &Path, salt: &str, first_seq: u64) -> io::Result<Self> {
         let file = File::open(path)?;
         let length = file.metadata()?.len();
         Ok(Self {
             file,
             length,
             at: SEGMENT_HEAD as u64,
-            salt: record::salt(node, first_seq),
+            salt: record::salt(salt, first_seq),
             last_seq: first_seq.saturating_sub(1),
         })
     }
@@ -66,6 +66,17 @@ impl Scanner {
         }
         self.file.read_exact_at(&mut head, 0)?;
         Ok(record::segment_version(&head))
+    }
+
+    /// When the first record was received, microseconds since 1970, as its head says; `None` where no head
+    /// stands there.
+    pub(super) fn first_received(&self) -> io::Result<Option<i64>> {
+        let mut head = [0; RECORD_HEAD];
+        if self.length < (SEGMENT_HEAD + RECORD_HEAD) as u64 {
+            return Ok(None);
+        }
+        self.file.read_exact_at(&mut head, SEGMENT_HEAD as u64)?;
+        Ok(record::peek(&head).map(|_| record::received(&head)))
     }
 
     /// What comes next. After damage, the record behind it; after the end, the end again.

@@ -17,6 +17,8 @@ pub(super) struct Sealed {
     pub(super) last_seq: u64,
     /// Size of the file.
     pub(super) bytes: u64,
+    /// When its first record was received, microseconds since 1970, as far as that can be read.
+    pub(super) received: Option<i64>,
 }
 
 /// The segment that takes the next record.
@@ -30,6 +32,7 @@ pub(super) struct Segment {
     end: u64,
     capacity: u64,
     created: Instant,
+    received: Option<i64>,
 }
 
 /// The bytes that a segment needs for one record with a body of `length` bytes.
@@ -53,7 +56,7 @@ impl Segment {
     pub(super) fn create(
         disk: &dyn Disk,
         directory: &Path,
-        node: &str,
+        salt: &str,
         first_seq: u64,
         capacity: u64,
     ) -> io::Result<Self> {
@@ -73,10 +76,11 @@ impl Segment {
             file,
             first_seq,
             next_seq: first_seq,
-            salt: record::salt(node, first_seq),
+            salt: record::salt(salt, first_seq),
             end: SEGMENT_HEAD as u64,
             capacity,
             created: Instant::now(),
+            received: None,
         })
     }
 
@@ -94,6 +98,7 @@ impl Segment {
         self.file.write_all_at(&entry.body, self.end + RECORD_HEAD as u64)?;
         self.end += RECORD_HEAD as u64 + u64::from(length);
         self.next_seq += 1;
+        self.received.get_or_insert(entry.received_unix_micros);
         Ok(seq)
     }
 
@@ -111,6 +116,7 @@ impl Segment {
             first_seq: self.first_seq,
             last_seq: self.next_seq - 1,
             bytes: self.end,
+            received: self.received,
         })
     }
 

@@ -9,18 +9,23 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::directory::Directory;
+use super::ages::Ages;
+use super::directory::{ASIDE, Directory};
 use super::error::AppendError;
 use super::log::{JournalOptions, Shared};
 use super::record::Entry;
 use super::segment::{self, Sealed, Segment};
 
+/// Between two looks for damaged segments that are old enough to be deleted.
+const EXPIRE: Duration = Duration::from_secs(3600);
+
 /// What the handle asks of the writer.
 pub(super) enum Message {
     Append(Entry, Then),
-    Release(u64),
+    /// Something was given up: [`Shared::released`].
+    Release,
     Close,
     Abandon,
 }
@@ -42,7 +47,7 @@ impl fmt::Debug for Message {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Append(..) => "Append",
-            Self::Release(_) => "Release",
+            Self::Release => "Release",
             Self::Close => "Close",
             Self::Abandon => "Abandon",
         })
@@ -54,7 +59,7 @@ impl fmt::Debug for Message {
 struct Group {
     entries: Vec<(Entry, Then)>,
     bytes: usize,
-    release: Option<u64>,
+    release: bool,
     end: Option<Message>,
 }
 
@@ -65,7 +70,7 @@ impl Group {
                 self.bytes += entry.body.len();
                 self.entries.push((entry, then));
             }
-            Message::Release(seq) => self.release = self.release.max(Some(seq)),
+            Message::Release => self.release = true,
             end @ (Message::Close | Message::Abandon) => self.end = Some(end),
         }
     }
@@ -80,7 +85,9 @@ pub(super) struct Writer {
     sealed: VecDeque<Sealed>,
     active: Option<Segment>,
     next_seq: u64,
-    released: u64,
+    ages: Ages,
+    /// When damaged segments were last looked for.
+    expired: Option<Instant>,
 }
 
 impl Writer {
@@ -92,7 +99,13 @@ impl Writer {
         sealed: Vec<Sealed>,
         next_seq: u64,
     ) -> Self {
-        let writer = Self {
+        let mut ages = Ages::default();
+        for segment in &sealed {
+            if let Some(received) = segment.received {
+                ages.add(segment.last_seq, received);
+            }
+        }
+        let mut writer = Self {
             receiver,
             options,
             directory,
@@ -100,9 +113,10 @@ impl Writer {
             sealed: sealed.into(),
             active: None,
             next_seq,
-            released: 0,
+            ages,
+            expired: None,
         };
-        writer.count();
+        writer.release();
         writer
     }
 
@@ -123,8 +137,7 @@ impl Writer {
                 return;
             }
             self.commit(group.entries);
-            if let Some(seq) = group.release {
-                self.released = self.released.max(seq);
+            if group.release {
                 self.release();
             }
             self.count();
@@ -140,7 +153,7 @@ impl Writer {
         let deadline = Instant::now() + self.options.linger;
         while group.end.is_none() && group.bytes < self.options.group_bytes {
             let wait = if group.entries.is_empty() {
-                std::time::Duration::ZERO
+                Duration::ZERO
             } else {
                 deadline.saturating_duration_since(Instant::now())
             };
@@ -155,7 +168,10 @@ impl Writer {
         let mut written = Vec::with_capacity(entries.len());
         for (entry, then) in entries {
             match self.write(&entry) {
-                Ok(seq) => written.push((seq, then)),
+                Ok(seq) => {
+                    self.ages.add(seq, entry.received_unix_micros);
+                    written.push((seq, then));
+                }
                 Err(error) => then.call(Err(error)),
             }
         }
@@ -228,21 +244,35 @@ impl Writer {
 
     /// Deletes the segments that are wholly released, the active one once it has its age.
     fn release(&mut self) {
+        let released = self.shared.released.load(Ordering::Relaxed);
+        self.ages.release(released);
         let age = self.options.segment_age;
         let old = self.active.as_ref().is_some_and(|active| {
             active.last_seq() >= active.first_seq()
-                && active.last_seq() <= self.released
+                && active.last_seq() <= released
                 && active.created().elapsed() >= age
         });
         if old && self.seal().is_err() {
-            return;
+            return self.count();
         }
-        while self.sealed.front().is_some_and(|segment| segment.last_seq <= self.released) {
+        while self.sealed.front().is_some_and(|segment| segment.last_seq <= released) {
             if let Some(segment) = self.sealed.pop_front() {
                 self.discard(&segment);
             }
         }
+        self.expire();
         self.count();
+    }
+
+    /// Deletes damaged segments that were kept long enough, at most every so often.
+    fn expire(&mut self) {
+        if self.expired.is_some_and(|last| last.elapsed() < EXPIRE) {
+            return;
+        }
+        self.expired = Some(Instant::now());
+        if let Err(error) = self.directory.expire(self.options.damaged_age) {
+            tracing::warn!(%error, "damaged journal segments cannot be expired");
+        }
     }
 
     /// Deletes a segment, or sets it aside for its owner where part of it could not be read.
@@ -251,7 +281,7 @@ impl Writer {
         if !damaged.contains(&segment.path) {
             return remove(&segment.path);
         }
-        let aside = segment.path.with_extension("damaged");
+        let aside = segment.path.with_extension(ASIDE);
         match fs::rename(&segment.path, &aside) {
             Ok(()) => tracing::warn!(path = %aside.display(), "a damaged journal segment is set aside"),
             Err(error) => {
@@ -270,6 +300,9 @@ impl Writer {
         let sealed: u64 = self.sealed.iter().map(|segment| segment.bytes).sum();
         let active = self.active.as_ref().map_or(0, Segment::bytes);
         self.shared.bytes.store(sealed + active, Ordering::Relaxed);
+        let segments = self.sealed.len() + usize::from(self.active.is_some());
+        self.shared.segments.store(segments as u64, Ordering::Relaxed);
+        self.shared.oldest.store(self.ages.oldest_unix_micros().unwrap_or_default(), Ordering::Relaxed);
     }
 }
 
@@ -290,7 +323,7 @@ fn new_segment(
 ) -> io::Result<Segment> {
     let needed = segment::needed(length);
     let create = |capacity| {
-        Segment::create(options.disk.as_ref(), directory.path(), directory.node(), first_seq, capacity)
+        Segment::create(options.disk.as_ref(), directory.path(), &directory.node().salt, first_seq, capacity)
     };
     let usual = options.segment_bytes.max(needed);
     match create(usual) {

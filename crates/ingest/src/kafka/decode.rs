@@ -6,8 +6,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
-use arrow::compute::concat_batches;
+use arrow::array::{RecordBatch, UInt32Array};
+use arrow::compute::{concat_batches, take_record_batch};
 use jiff::Timestamp;
 use plimsoll_otlp::{DecodeError, Decoded, Decoder, Encoding, Receipt};
 use serde::de::IgnoredAny;
@@ -21,6 +21,11 @@ use crate::signal::{Kept, METRICS_TURNED_AWAY, by_signal, metric_points, speaks_
 
 /// The header that names the signal, for bodies that don't show it.
 pub(crate) const SIGNAL_HEADER: &str = "plimsoll.signal";
+
+/// Rows from which on a batch is worth its memory.
+const SMALL: usize = 256;
+/// Bytes of small batches that wait to be joined.
+const LOOSE: usize = 4 << 20;
 
 /// How messages are read.
 #[derive(Debug)]
@@ -43,7 +48,8 @@ struct Opened {
 /// The messages of one source.
 struct Gathered {
     portion: Portion,
-    spans: Vec<RecordBatch>,
+    /// Small batches that wait to be joined.
+    loose: Vec<RecordBatch>,
 }
 
 impl Opener {
@@ -52,6 +58,7 @@ impl Opener {
     pub(super) fn open(&self, epoch: u64, messages: &[Message]) -> (Vec<Portion>, Vec<Letter>) {
         let mut gathered: Vec<Gathered> = Vec::new();
         let mut letters = Vec::new();
+        let mut loose = 0;
         for message in messages {
             let opened = self.open_one(message);
             let at = gathered.iter().rposition(|known| known.portion.source == message.place.source);
@@ -60,10 +67,14 @@ impl Opener {
                 gathered.len() - 1
             });
             let Some(of) = gathered.get_mut(at) else { continue };
-            of.add(message.offset, opened.decoded);
+            loose += of.add(message.offset, opened.decoded);
             if let Some(reason) = opened.fault {
                 of.portion.tally.dead_letters += 1;
                 letters.push(letter(message, reason, opened.signal, opened.encoding));
+            }
+            if loose > LOOSE {
+                gathered.iter_mut().for_each(Gathered::join);
+                loose = 0;
             }
         }
         (gathered.into_iter().map(Gathered::finish).collect(), letters)
@@ -149,29 +160,49 @@ impl Gathered {
             quarantined: Vec::new(),
             tally: Tally::default(),
         };
-        Self { portion, spans: Vec::new() }
+        Self { portion, loose: Vec::new() }
     }
 
-    fn add(&mut self, offset: u64, decoded: Option<(Kept, Decoded)>) {
+    /// Adds what a message gave; says how many bytes wait to be joined because of it.
+    fn add(&mut self, offset: u64, decoded: Option<(Kept, Decoded)>) -> usize {
         self.portion.next = offset + 1;
-        let Some((signal, decoded)) = decoded else { return };
+        let Some((signal, decoded)) = decoded else { return 0 };
         self.portion.tally.add(Tally::of(signal, &decoded));
         let Decoded { spans, quarantined, .. } = decoded;
-        if spans.num_rows() > 0 {
-            self.spans.push(spans);
-        }
         if quarantined.num_rows() > 0 {
-            self.portion.quarantined.push((offset, quarantined));
+            self.portion.quarantined.push((offset, fitting(quarantined)));
+        }
+        let bytes = spans.get_array_memory_size();
+        match spans.num_rows() {
+            0 => 0,
+            SMALL.. => {
+                self.portion.spans.push(spans);
+                0
+            }
+            _ => {
+                self.loose.push(spans);
+                bytes
+            }
         }
     }
 
-    /// Makes one batch of many small ones, which would take more memory than their rows.
-    fn finish(mut self) -> Portion {
-        let joined = match &*self.spans {
-            [first, _, ..] => concat_batches(first.schema_ref(), &self.spans).ok(),
+    /// Makes one batch of the small ones: each takes a few hundred kilobytes, however few its rows.
+    fn join(&mut self) {
+        let joined = match &*self.loose {
+            [first, _, ..] => concat_batches(first.schema_ref(), &self.loose).ok(),
             _ => None,
         };
-        self.portion.spans = joined.map_or(self.spans, |joined| vec![joined]);
+        match joined {
+            Some(joined) => {
+                self.loose.clear();
+                self.portion.spans.push(joined);
+            }
+            None => self.portion.spans.append(&mut self.loose),
+        }
+    }
+
+    fn finish(mut self) -> Portion {
+        self.join();
         self.portion
     }
 }
@@ -190,6 +221,12 @@ impl Tally {
             },
         }
     }
+}
+
+/// The same rows in no more memory than they need.
+fn fitting(rows: RecordBatch) -> RecordBatch {
+    let all = UInt32Array::from_iter_values((0_u32..).take(rows.num_rows()));
+    take_record_batch(&rows, &all).unwrap_or(rows)
 }
 
 /// What a `content-type` says; none where it says nothing of OTLP.
@@ -251,6 +288,17 @@ fn letter(message: &Message, reason: String, signal: Option<Kept>, encoding: Opt
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Rows that were cut out of a larger batch keep nothing of it alive.
+    #[test]
+    fn rows_take_what_they_need() {
+        let numbers: UInt32Array = (0..100_000).collect();
+        let field = arrow::datatypes::Field::new("n", arrow::datatypes::DataType::UInt32, true);
+        let schema = Arc::new(arrow::datatypes::Schema::new(vec![field]));
+        let rows = RecordBatch::try_new(schema, vec![Arc::new(numbers)]).map(|rows| rows.slice(7, 1));
+        let fitted = rows.map(fitting);
+        assert!(fitted.is_ok_and(|rows| rows.num_rows() == 1 && rows.get_array_memory_size() < 1000));
+    }
 
     /// A protobuf body whose first length is 123 is no JSON, and JSON may start with a line feed.
     #[test]

@@ -302,3 +302,86 @@ impl Tally {
         self.dead_letters += other.dead_letters;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{ArrayRef, UInt32Array};
+
+    use super::*;
+
+    /// A lane that reads one source from an offset, what it orders, and the sums.
+    fn lane(spans: u64, quarantine: u64) -> (Lane, mpsc::UnboundedReceiver<Order>, Ledger) {
+        let (orders, ordered) = mpsc::unbounded_channel();
+        let mut lane = Lane::new(mpsc::channel(1).1, orders);
+        lane.place(0, vec![("p".into(), Held { spans, quarantine })]);
+        (lane, ordered, Ledger::default())
+    }
+
+    fn rows(count: u64) -> RecordBatch {
+        let column: ArrayRef = Arc::new((0..count as u32).collect::<UInt32Array>());
+        RecordBatch::try_from_iter([("n", column)]).unwrap_or_else(|_| unreachable!())
+    }
+
+    /// Messages of one span each.
+    fn portion(epoch: u64, after: u64, first: u64, next: u64) -> Portion {
+        Portion {
+            epoch,
+            source: "p".into(),
+            after,
+            first,
+            next,
+            spans: vec![rows(next - first)],
+            quarantined: Vec::new(),
+            tally: Tally::default(),
+        }
+    }
+
+    /// What was read twice is taken once; what follows it, with offsets that hold nothing in between, too.
+    #[test]
+    fn each_message_is_taken_once() {
+        let (mut lane, mut ordered, ledger) = lane(10, 10);
+        for portion in [portion(0, 10, 10, 15), portion(0, 10, 10, 15), portion(0, 15, 18, 20)] {
+            lane.take(portion, &ledger);
+        }
+        assert_eq!((lane.rows.stored, ledger.counts().in_flight), (7, 7));
+        // The partition has gone and come back before its rows were committed.
+        lane.place(0, vec![("p".into(), Held { spans: 10, quarantine: 10 })]);
+        lane.take(portion(0, 10, 10, 20), &ledger);
+        lane.take(portion(0, 20, 20, 21), &ledger);
+        assert_eq!(lane.rows.stored, 8);
+        assert!(ordered.try_recv().is_err());
+    }
+
+    /// A hole, or an overlap that can't be told apart, is never committed: everything is read again, and what
+    /// is on its way from before is passed over.
+    #[test]
+    fn a_hole_is_read_again() {
+        for wrong in [portion(0, 16, 16, 20), portion(0, 12, 12, 20)] {
+            let (mut lane, mut ordered, ledger) = lane(10, 10);
+            lane.take(portion(0, 10, 10, 15), &ledger);
+            lane.take(wrong, &ledger);
+            assert!(matches!(ordered.try_recv(), Ok(Order::Rewind { epoch: 1 })));
+            let counts = ledger.counts();
+            assert_eq!((lane.rows.stored, counts.received, counts.in_flight), (0, 0, 0));
+            assert!(lane.since().is_none());
+            lane.take(portion(0, 20, 20, 25), &ledger);
+            lane.place(0, vec![("p".into(), Held { spans: 10, quarantine: 10 })]);
+            lane.take(portion(1, 10, 10, 15), &ledger);
+            assert_eq!(lane.rows.stored, 0, "its place in the new epoch is not known");
+            lane.place(1, vec![("p".into(), Held { spans: 10, quarantine: 10 })]);
+            lane.take(portion(1, 10, 10, 15), &ledger);
+            assert_eq!((lane.rows.stored, ledger.counts().in_flight), (5, 5));
+        }
+    }
+
+    /// Rows that a reader who died between the two commits has put into `quarantine` are not put there again.
+    #[test]
+    fn what_is_in_quarantine_stays_there_once() {
+        let (mut lane, _ordered, ledger) = lane(10, 13);
+        let mut portion = portion(0, 10, 10, 15);
+        portion.quarantined = vec![(11, rows(2)), (12, rows(1)), (13, rows(4))];
+        lane.take(portion, &ledger);
+        assert_eq!((lane.rows.quarantined_rows, lane.rows.stored), (4, 5));
+        assert_eq!(ledger.counts().received, 9);
+    }
+}

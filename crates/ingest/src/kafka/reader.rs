@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rdkafka::consumer::{CommitMode, Consumer as _};
+use rdkafka::consumer::{CommitMode, Consumer as _, RebalanceProtocol};
 use rdkafka::error::KafkaError;
 use rdkafka::message::{BorrowedMessage, Message as _};
 use rdkafka::{Offset, TopicPartitionList};
@@ -40,14 +40,14 @@ const POLL: Duration = Duration::from_millis(100);
 /// Longest wait for another message to hand on with those that came.
 const LINGER: Duration = Duration::from_millis(5);
 /// Bytes and number of messages that are handed on at once.
-const BUNDLE: (usize, usize) = (1 << 20, 4096);
+const BUNDLE: (usize, usize) = (1 << 20, 2048);
 /// Bytes of messages that were read and are not yet with the flusher. Past them reading pauses, until
 /// half of them have gone.
 const UNDER_WAY: usize = 16 << 20;
 /// How long a partition that leaves may wait for its last commit: as long keeps the group waiting.
 const LAST_COMMIT: Duration = Duration::from_secs(15);
 /// From one look at topics and watermarks to the next.
-const LOOK: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_secs(5);
 /// Wait before the lake or the cluster is asked again where to read from.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// Waits before a member that has failed for good is made anew.
@@ -191,14 +191,13 @@ impl Reader {
                 // All that was read follows what was given up.
                 self.state.bundle.clear();
                 self.state.bundle_bytes = 0;
-                self.relocate(self.state.partitions.all());
+                self.relocate(|_| true, consumer);
             }
             Order::Recreated(topics) => {
                 tracing::warn!(?topics, "topics were deleted and made again: they are read from their start");
                 self.status.reached();
                 self.hand_on();
-                let partitions = self.state.partitions.of(|topic| topics.iter().any(|known| known == topic));
-                self.relocate(partitions);
+                self.relocate(|topic| topics.iter().any(|known| known == topic), consumer);
             }
             Order::Stored(numbers) => self.stored(&numbers, consumer),
             Order::Located { ticket, found } => self.located(ticket, found, consumer),
@@ -206,8 +205,6 @@ impl Reader {
             Order::Finish => {
                 self.hand_on();
                 self.out = None;
-                let all = self.state.partitions.all();
-                all.iter().for_each(|at| self.state.partitions.suspend(at));
             }
             Order::End => return true,
         }
@@ -396,6 +393,13 @@ impl Reader {
     }
 
     fn let_go(&mut self, partitions: &[TopicPartition], consumer: &Arc<Consumer>) {
+        if self.state.paused {
+            // They would still be paused when they come back.
+            let resumed = consumer.resume(&consumer::list(partitions));
+            if let Err(error) = resumed {
+                tracing::warn!(%error, "partitions leave paused");
+            }
+        }
         for at in partitions {
             self.state.partitions.remove(at);
             self.status.change(|status| {
@@ -408,8 +412,10 @@ impl Reader {
         tracing::info!(partitions = partitions.len(), "partitions were let go");
     }
 
-    /// Stops partitions, to be read from where the tables are.
-    fn relocate(&mut self, partitions: Vec<TopicPartition>) {
+    /// Stops partitions of some topics, to be read from where the tables are.
+    fn relocate(&mut self, wanted: impl Fn(&str) -> bool, consumer: &Consumer) {
+        let one_by_one = matches!(consumer.rebalance_protocol(), RebalanceProtocol::Cooperative);
+        let partitions = self.state.partitions.of(|topic| !one_by_one || wanted(topic));
         partitions.iter().for_each(|at| self.state.partitions.suspend(at));
         self.state.changes.push_back(Change::Relocate(partitions));
     }

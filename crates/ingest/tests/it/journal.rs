@@ -171,6 +171,55 @@ fn only_the_owner_can_read_it() {
     }
 }
 
+/// A segment that was set aside is kept for its owner as long as was said, and no longer: it holds other
+/// people's prompts.
+#[test]
+fn damaged_segments_expire() {
+    let directory = tempfile::tempdir().unwrap();
+    reopen(directory.path()).close();
+    let aside = directory.path().join("00000000000000000001.damaged");
+    fs::write(&aside, "rot").unwrap();
+    reopen(directory.path()).close();
+    assert!(aside.exists());
+    let options = JournalOptions { damaged_age: Duration::ZERO, ..options(directory.path()) };
+    Journal::open(options).unwrap().start(0).unwrap().close();
+    assert!(!aside.exists());
+}
+
+/// How much waits and since when is seen from outside: of records of this process and of a former one.
+#[test]
+fn what_waits_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let journal = reopen(directory.path());
+    assert_eq!((journal.segments(), journal.oldest_unix_micros()), (0, None));
+    append(&journal, "one").unwrap();
+    append(&journal, vec![0; 4096]).unwrap();
+    let received = Some(entry("").received_unix_micros);
+    assert_eq!((journal.segments(), journal.oldest_unix_micros()), (2, received));
+    journal.abandon();
+    let journal = reopen(directory.path());
+    assert_eq!((journal.segments(), journal.oldest_unix_micros(), journal.unread()), (2, received, 2));
+    read(&journal, 1);
+    assert_eq!(journal.unread(), 0);
+    journal.release(2);
+    while journal.segments() > 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(journal.oldest_unix_micros(), None);
+}
+
+/// A directory of the version that knew no inodes is taken, and known from then on.
+#[test]
+fn an_older_node_file_is_taken() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("node"), "0123abcd").unwrap();
+    assert_eq!(reopen(directory.path()).node(), "0123abcd");
+    fs::copy(directory.path().join("node"), directory.path().join("copy")).unwrap();
+    fs::rename(directory.path().join("copy"), directory.path().join("node")).unwrap();
+    let refused = Journal::open(options(directory.path()));
+    assert!(matches!(refused, Err(JournalError::Copied(_))), "{refused:?}");
+}
+
 /// Two processes on one journal would write over each other.
 #[test]
 fn a_directory_in_use_is_refused() {

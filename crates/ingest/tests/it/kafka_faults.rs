@@ -202,3 +202,59 @@ async fn a_cluster_that_is_not_there_is_waited_for() {
         assert_eq!(ended.flushed, 0);
     }
 }
+
+/// A member that was thrown out for good (another process under its name) says so, joins anew by itself, and
+/// loses nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fenced_member_joins_anew() {
+    let (cluster, (place, _)) = (Cluster::new(1, 2), Place::in_memory());
+    let ingest = place.start_with(cluster.config(&place, "a")).await;
+    cluster.send(0, numbered("before-", 0..20));
+    until_stored(&place, 20, &[&ingest]).await;
+    let fenced = [RDKafkaRespErr::RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID; 2];
+    cluster.mock.request_errors(RDKafkaApiKey::Heartbeat, &fenced);
+    let said = || ingest.not_ready().is_some_and(|reason| reason.contains("another process has joined"));
+    until("a reason", &[&ingest], said).await;
+    assert!(ingest.alive());
+    cluster.mock.clear_request_errors(RDKafkaApiKey::Heartbeat);
+    cluster.send(1, numbered("after-", 0..20));
+    until_stored(&place, 40, &[&ingest]).await;
+    each_once(&place, 40).await;
+    until("readiness", &[&ingest], || ingest.ready()).await;
+}
+
+/// A topic that may not be read is named; once it may, it is.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_allowed_is_said() {
+    let (cluster, (place, _)) = (Cluster::new(1, 1), Place::in_memory());
+    cluster.send(0, numbered("s", 0..20));
+    cluster.mock.topic_error(TOPIC, RDKafkaRespErr::RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED).unwrap();
+    let ingest = place.start_with(cluster.config(&place, "a")).await;
+    let said =
+        || ingest.not_ready().is_some_and(|reason| reason.contains("not allowed") && reason.contains(TOPIC));
+    until("a reason", &[&ingest], said).await;
+    cluster.mock.topic_error(TOPIC, RDKafkaRespErr::RD_KAFKA_RESP_ERR_NO_ERROR).unwrap();
+    until_stored(&place, 20, &[&ingest]).await;
+    until("readiness", &[&ingest], || ingest.ready()).await;
+}
+
+/// A topic that goes away takes its partitions along; when it is back they are read on from where the lake
+/// is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_topic_may_go_and_come_back() {
+    let (cluster, (place, _)) = (Cluster::new(1, 2), Place::in_memory());
+    let mut config = cluster.config(&place, "a");
+    let mut source = cluster.source();
+    source.connection.properties.insert("topic.metadata.refresh.interval.ms".to_owned(), "500".to_owned());
+    config.kafka = Some(source);
+    let ingest = place.start_with(config).await;
+    cluster.send(0, numbered("before-", 0..20));
+    until_stored(&place, 20, &[&ingest]).await;
+    cluster.mock.topic_error(TOPIC, RDKafkaRespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART).unwrap();
+    until("none", &[&ingest], || ingest.kafka().unwrap().partitions.is_empty()).await;
+    assert!(ingest.alive());
+    cluster.mock.topic_error(TOPIC, RDKafkaRespErr::RD_KAFKA_RESP_ERR_NO_ERROR).unwrap();
+    cluster.send(1, numbered("after-", 0..20));
+    until_stored(&place, 40, &[&ingest]).await;
+    each_once(&place, 40).await;
+}

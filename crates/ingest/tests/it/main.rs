@@ -11,6 +11,7 @@ mod journal;
 mod kafka;
 mod kafka_faults;
 mod kafka_group;
+mod kafka_log;
 mod kafka_messages;
 mod kafka_support;
 mod logs;

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use plimsoll_ingest::journal::JournalError;
 use plimsoll_ingest::{Counts, Ingest, IngestError};
 use plimsoll_lake::Lake;
 use prost::Message;
@@ -13,7 +14,8 @@ use prost::Message;
 use crate::support::{Place, body, post, request, span, strings, timeless};
 
 fn settled(counts: Counts) -> bool {
-    counts.received == counts.stored + counts.quarantined + counts.rejected + counts.in_flight
+    counts.received
+        == counts.stored + counts.quarantined + counts.rejected + counts.forwarded + counts.in_flight
 }
 
 /// A crash after the acknowledgement and before the flush: the next start stores it, once, with the
@@ -69,7 +71,7 @@ async fn a_crash_between_the_two_commits_repeats_nothing() {
         .max()
         .unwrap();
     fs::remove_file(newest).unwrap();
-    fs::remove_dir_all(place.journal()).unwrap();
+    fs::remove_file(journal.join("node")).unwrap();
     copy(&journal, &place.journal());
 
     let lake =
@@ -154,13 +156,43 @@ async fn an_end_without_time_says_what_is_left() {
     let ingest = place.start().await;
     assert_eq!(post(&ingest, body(&["left"])).await.status, 200);
     let shutdown = ingest.shutdown(Duration::ZERO).await;
-    assert_eq!((shutdown.flushed, shutdown.left_in_journal), (0, 1));
+    assert_eq!((shutdown.flushed, shutdown.left_in_journal, shutdown.unread), (0, 1, 0));
     let ingest = place.start().await;
     ingest.flush().await.unwrap();
     assert_eq!(place.names().await.len(), 1);
 }
 
-/// More in the journal than fits in memory at once is stored in several files of one start.
+/// An end while the lake fails and most of a backlog was not even read: what was read is told in spans,
+/// the rest in requests, and together they are all.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_end_in_the_middle_of_a_backlog_says_what_is_left() {
+    let place = Place::new().await;
+    let ingest = place.start().await;
+    for n in 0..20 {
+        let name = format!("{n}{}", "q".repeat(10_000));
+        assert_eq!(post(&ingest, body(&[name.as_str()])).await.status, 200);
+    }
+    drop(ingest);
+    let mut config = place.config();
+    config.flush.file_bytes = 50_000;
+    let log = place.directory.path().join("lake/spans/_delta_log");
+    let aside = place.directory.path().join("aside");
+    let ingest = place.start_with(config).await;
+    // The lake is lost at some moment of the reading.
+    fs::rename(&log, &aside).unwrap();
+    assert_eq!(post(&ingest, body(&["new"])).await.status, 200);
+    let stored = ingest.counts().stored;
+    let shutdown = ingest.shutdown(Duration::from_millis(400)).await;
+    let stored = stored + shutdown.flushed;
+    assert_eq!(stored + shutdown.left_in_journal + shutdown.unread, 21, "{shutdown:?}");
+    fs::rename(&aside, &log).unwrap();
+    let ingest = place.start().await;
+    ingest.flush().await.unwrap();
+    assert_eq!(place.names().await.len(), 21);
+}
+
+/// More in the journal than fits in memory at once is stored in several files of one start, and at no
+/// moment are more spans in memory than one file holds.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_large_backlog_is_stored_bit_by_bit() {
     let place = Place::new().await;
@@ -169,11 +201,25 @@ async fn a_large_backlog_is_stored_bit_by_bit() {
         let name = format!("{n}{}", "q".repeat(50_000));
         assert_eq!(post(&ingest, body(&[name.as_str()])).await.status, 200);
     }
+    let whole = ingest.backlog_bytes();
     drop(ingest);
     let mut config = place.config();
-    config.flush.file_bytes = 200_000;
+    config.flush.file_bytes = whole / 10;
     let ingest = place.start_with(config).await;
-    ingest.flush().await.unwrap();
+    let flush = ingest.flush();
+    tokio::pin!(flush);
+    let mut most = 0;
+    loop {
+        let counts = ingest.counts();
+        assert!(settled(counts));
+        most = most.max(ingest.backlog_bytes());
+        match tokio::time::timeout(Duration::from_micros(200), &mut flush).await {
+            Ok(flushed) => break flushed.unwrap(),
+            Err(_) => {}
+        }
+    }
+    // A file's worth, and the record that makes it one.
+    assert!(most < whole / 5, "{most} of {whole}");
     assert_eq!(place.names().await.len(), 50);
     assert_eq!(ingest.counts().stored, 50);
 }
@@ -204,17 +250,47 @@ async fn a_failing_lake_is_waited_for() {
     assert_eq!(strings(&place.rows("quarantine").await, "reason"), ["time_out_of_range"]);
 }
 
-/// A copied journal directory carries its node id along: the second writer is stopped by the lake
-/// before it can hide the first one's spans, and its own stay in its journal.
+/// A copied journal directory carries its node id along: a process that is given it is told so before it
+/// takes anything. Its owner can say that the original is gone.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cloned_journal_is_refused() {
+async fn a_copied_journal_is_refused() {
+    let place = Place::new().await;
+    let first = place.start().await;
+    assert_eq!(post(&first, body(&["left"])).await.status, 200);
+    drop(first);
+    let copied = copy(&place.journal(), &place.directory.path().join("copied"));
+    let start = async || {
+        let mut config = place.config();
+        config.journal.directory = copied.clone();
+        Ingest::start(config, place.lake.clone(), Arc::clone(&place.decoder)).await
+    };
+    let refused = start().await;
+    assert!(matches!(refused, Err(IngestError::Journal(JournalError::Copied(_)))), "{refused:?}");
+    fs::remove_dir_all(place.journal()).unwrap();
+    fs::write(copied.join("adopt"), "").unwrap();
+    let moved = start().await.unwrap();
+    moved.flush().await.unwrap();
+    assert_eq!(place.names().await.into_keys().collect::<Vec<_>>(), ["left"]);
+    drop(moved);
+    assert!(start().await.is_ok(), "it is asked for once");
+}
+
+/// Two processes under one id, as a copied volume makes them: the second is stopped by the lake before it
+/// can hide the first one's spans, and no restart skips its own as stored. Its owner has them stored under
+/// another id, once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shared_name_is_given_up() {
     let place = Place::new().await;
     drop(place.start().await);
     let clone = copy(&place.journal(), &place.directory.path().join("clone"));
+    fs::write(clone.join("adopt"), "").unwrap();
+    let start = async || {
+        let mut config = place.config();
+        config.journal.directory = clone.clone();
+        Ingest::start(config, place.lake.clone(), Arc::clone(&place.decoder)).await
+    };
     let first = place.start().await;
-    let mut config = place.config();
-    config.journal.directory = clone;
-    let second = place.start_with(config).await;
+    let second = start().await.unwrap();
     assert_eq!(post(&first, body(&["first"])).await.status, 200);
     first.flush().await.unwrap();
     assert_eq!(post(&second, body(&["second"])).await.status, 200);
@@ -224,7 +300,20 @@ async fn a_cloned_journal_is_refused() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     assert!(!second.alive());
-    assert_eq!(place.names().await.into_keys().collect::<Vec<_>>(), ["first"]);
+    assert_eq!(second.shutdown(Duration::from_secs(5)).await.left_in_journal, 1);
+    assert_eq!(post(&first, body(&["more"])).await.status, 200);
+    first.flush().await.unwrap();
+
+    let refused = start().await;
+    assert!(matches!(refused, Err(IngestError::Journal(JournalError::Shared(_)))), "{refused:?}");
+    fs::write(clone.join("adopt"), "").unwrap();
+    let second = start().await.unwrap();
+    assert_eq!(post(&second, body(&["third"])).await.status, 200);
+    second.flush().await.unwrap();
+    drop(second);
+    start().await.unwrap().flush().await.unwrap();
+    let names: Vec<_> = place.names().await.into_iter().collect();
+    assert_eq!(names, ["first", "more", "second", "third"].map(|name| (name.to_owned(), 1)));
 }
 
 /// Without TLS and tokens nobody but this machine is let in, unless that is asked for.

@@ -102,6 +102,7 @@ pub(crate) fn as_text(batches: &[RecordBatch]) -> Outcome<Vec<String>> {
 }
 
 /// A stream of numbers without a pattern, the same for the same seed (SplitMix64).
+#[derive(Debug)]
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {

@@ -81,6 +81,12 @@ impl<'a> Cursor<'a> {
         Ok(Some((tag, self.content(tag, wire, 0)?)))
     }
 
+    /// The next field's number and content, and all of its bytes, the tag included.
+    pub(crate) fn next_whole(&mut self) -> Result<Option<(u32, Field<'a>, &'a [u8])>, Malformed> {
+        let before = self.rest;
+        Ok(self.next()?.map(|(tag, field)| (tag, field, &before[..before.len() - self.rest.len()])))
+    }
+
     #[inline(always)]
     fn tag(&mut self) -> Result<(u32, u32), Malformed> {
         let key = u32::try_from(self.varint()?).map_err(|_| Malformed::BadTag)?;

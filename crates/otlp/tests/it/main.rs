@@ -5,6 +5,7 @@ mod bad_input;
 mod corpus;
 mod dialects;
 mod files;
+mod forward;
 mod json;
 mod log_bodies;
 mod logs;

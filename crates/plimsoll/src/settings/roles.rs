@@ -45,6 +45,11 @@ impl Roles {
         self.0.contains(&role)
     }
 
+    /// Whether any of them reads or writes a lake.
+    pub(crate) fn need_a_lake(&self) -> bool {
+        self.0.iter().any(|role| *role != Role::Receive)
+    }
+
     /// Says what is missing for these roles; `on_topic` is whether receivers keep requests on a topic.
     ///
     /// # Errors

@@ -14,7 +14,12 @@ use tokio::{
     time::{Instant, interval},
 };
 
-use super::{background, receiving, runtime::RoleRuntime, status::ServeStatus};
+use super::{
+    background,
+    receiving::{self, Threads},
+    runtime::RoleRuntime,
+    status::ServeStatus,
+};
 use crate::{
     failure::Failure,
     open,
@@ -109,10 +114,21 @@ fn check(settings: &Settings) -> Result<(), Failure> {
 impl Running {
     async fn start(settings: &Settings, own: &Own) -> Result<Self, Failure> {
         let roles = &settings.serve.roles;
-        let lake = open::lake(settings).await?;
+        // Receivers that keep requests on a topic have no lake, and no right to one.
+        let lake = if roles.need_a_lake() { Some(open::lake(settings).await?) } else { None };
         let mut runtimes = Vec::new();
         let ingest = if roles.has(Role::Receive) || roles.has(Role::Write) {
-            Some(Arc::new(receiving::start(settings, &lake).await?))
+            let mut threads = Threads::default();
+            for (role, name, handle) in
+                [(Role::Receive, "receive", &mut threads.receive), (Role::Write, "write", &mut threads.write)]
+            {
+                if roles.has(role) {
+                    let runtime = RoleRuntime::start(name)?;
+                    *handle = Some(runtime.handle());
+                    runtimes.push(runtime);
+                }
+            }
+            Some(Arc::new(receiving::start(settings, lake.as_ref(), threads).await?))
         } else {
             None
         };
@@ -121,25 +137,26 @@ impl Running {
             .map_err(|error| Failure::input(format!("cannot listen on {}: {error}", settings.web.listen)))?;
         tracing::info!(
             roles = %roles,
-            lake = settings.lake(),
+            lake = lake.as_ref().map(|_| settings.lake()),
             grpc = ingest.as_ref().and_then(|ingest| ingest.grpc_addr()).map(tracing::field::display),
             http = ingest.as_ref().and_then(|ingest| ingest.http_addr()).map(tracing::field::display),
             web = %web.local_addr()?,
             "serving"
         );
-        let queries = if roles.has(Role::Query) && settings.web.listen.ip().is_loopback() {
-            let runtime = RoleRuntime::start("query")?;
-            let queries = queries(settings, &lake, &runtime)?;
-            runtimes.push(runtime);
-            Some(queries)
-        } else {
-            None
+        let queries = match &lake {
+            Some(lake) if roles.has(Role::Query) && settings.web.listen.ip().is_loopback() => {
+                let runtime = RoleRuntime::start("query")?;
+                let queries = queries(settings, lake, &runtime)?;
+                runtimes.push(runtime);
+                Some(queries)
+            }
+            _ => None,
         };
         let (stop, stopped) = watch::channel(false);
         let status = ServeStatus { ingest: ingest.clone(), metrics: Box::new(own.scrape()) };
         let pages = tokio::spawn(plimsoll_web::serve(web, Arc::new(status), queries, ended(stopped.clone())));
         let mut background = Vec::new();
-        if roles.has(Role::Jobs) {
+        if let Some(lake) = lake.filter(|_| roles.has(Role::Jobs)) {
             let runtime = RoleRuntime::start("jobs")?;
             let sessions = open::sessions(settings)?;
             let every = settings.jobs.every.duration();
