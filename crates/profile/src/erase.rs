@@ -221,9 +221,9 @@ impl Subject {
                   ON r.run_id = s.session OR starts_with(r.run_id, s.session || '/')
                 UNION
                 SELECT run_id FROM (
-                  SELECT run_id, unnest(CASE WHEN cardinality(trace_ids) > 0 THEN trace_ids ELSE [run_id] END) AS trace_id
+                  SELECT run_id, unnest(CASE WHEN cardinality(trace_ids) > 0 THEN trace_ids ELSE [run_id] END) AS trace
                   FROM known_runs
-                ) WHERE trace_id IN (SELECT trace_id FROM traces)";
+                ) WHERE trace IN (SELECT trace_id FROM traces)";
             found.runs.extend(texts(&reader.query(runs).await?));
         }
         reader.register_texts("found_runs", "run_id", &found.runs)?;
