@@ -28,6 +28,18 @@ def until(true, what, patience=PATIENCE_S, pause=0.1):
     return is_so
 
 
+def patiently(ask):
+    """An answer of the brokers, asked for again while one of them is away."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return ask()
+        except KafkaException:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+
+
 class Kafka:
     """The brokers at `bootstrap`."""
 
@@ -71,8 +83,13 @@ class Kafka:
 
     def ends(self, topic):
         """The next offset of each partition."""
-        asked = {TopicPartition(topic, number): OffsetSpec.latest() for number in self._partitions(topic)}
-        return {at.partition: told.result(PATIENCE_S).offset for at, told in self.admin.list_offsets(asked).items()}
+
+        def ask():
+            asked = {TopicPartition(topic, number): OffsetSpec.latest() for number in self._partitions(topic)}
+            told = self.admin.list_offsets(asked).items()
+            return {at.partition: answer.result(PATIENCE_S).offset for at, answer in told}
+
+        return patiently(ask)
 
     def committed(self, group, topic):
         """The offsets that a group has committed, by partition."""
@@ -84,7 +101,7 @@ class Kafka:
 
     def owners(self, group):
         """Which member of a group has which partitions, by the member's static id."""
-        described = self.admin.describe_consumer_groups([group])[group].result(PATIENCE_S)
+        described = patiently(lambda: self.admin.describe_consumer_groups([group])[group].result(PATIENCE_S))
         return {
             member.group_instance_id or member.member_id: sorted(
                 (at.topic, at.partition) for at in member.assignment.topic_partitions
