@@ -1,13 +1,13 @@
 //! Erasure of a tenant, a user or a session: which traces and runs are theirs, and how their rows go.
 //!
 //! A trace is erased whole if any of its spans bears the identity. Its spans leave `spans` and
-//! `quarantine` in one commit a table, marked by the transaction `plimsoll/erased`; the round that follows
-//! sees which traces have lost spans and makes their runs, days and windows anew. So an erasure that dies
-//! is finished by the next one, or by any round. Runs whose spans have expired are told by what `runs`
+//! `quarantine`, those last by which others are found; the commits are marked by the transaction
+//! `plimsoll/erased`, and the round that follows sees which traces have lost spans and makes their runs,
+//! days and windows anew. So an erasure that dies is finished by the next one, or by any round. Runs whose spans have expired are told by what `runs`
 //! holds of them: their tenant and, where runs are told apart by it, their session.
 //!
 //! What `vacuum` has not removed yet can still be read in old versions, and the journal, dead letters and
-//! exports are not in the lake: those are the caller's. Invariant: between the two commits and the round
+//! exports are not in the lake: those are the caller's. Invariant: between the commits and the round
 //! readers keep to the round before, so they see all of it or nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +26,19 @@ use crate::{
     together::texts,
     touched::KNOWN_RUNS,
 };
+
+/// In which order rows go: a trace may be known by a row of either table alone, so an erasure that dies
+/// before all else is gone must leave those that tell.
+const ORDER: [(&str, Going); 3] =
+    [("quarantine", Going::WhatTellsNothing), ("spans", Going::All), ("quarantine", Going::All)];
+
+/// Rows of the traces that are erased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Going {
+    /// Those that do not bear the identity themselves.
+    WhatTellsNothing,
+    All,
+}
 
 /// Attempts while other rewrites or rounds are first.
 const ATTEMPTS: u32 = 10;
@@ -93,11 +106,13 @@ pub async fn erase(
     let found = subject.find(lake, factory).await?;
     progress(ErasureStep::Found(&found));
     let mut removed = BTreeMap::new();
-    for name in RECEIVED {
+    for (name, going) in ORDER {
         let Some(table) = lake.existing(name).await? else { continue };
-        let rows = remove(lake, factory, &table, subject, &found.traces).await?;
-        progress(ErasureStep::Removed { table: name, rows });
-        removed.insert(name.to_owned(), rows);
+        let rows = remove(lake, factory, &table, subject, &found.traces, going).await?;
+        if rows > 0 {
+            progress(ErasureStep::Removed { table: name, rows });
+        }
+        *removed.entry(name.to_owned()).or_default() += rows;
     }
     let asked = Asked { remake: Remake::Nothing, forgotten: &found.runs };
     let say = |what: &str| progress(ErasureStep::Remaking(what));
@@ -118,6 +133,7 @@ async fn remove(
     table: &Table,
     subject: &Subject,
     traces: &BTreeSet<String>,
+    going: Going,
 ) -> Result<u64, ProfileError> {
     let reader = Reader::bare(lake, factory)?;
     reader.register_texts("traces", "trace_id", traces)?;
@@ -133,7 +149,11 @@ async fn remove(
                 let theirs = subject.rows(batch);
                 let ids = text(batch, "trace_id");
                 let of_trace = |row| value(ids, row).is_some_and(|id| traces.contains(id));
-                Ok(theirs.iter().enumerate().map(|(row, theirs)| Some(!theirs && !of_trace(row))).collect())
+                let goes = |(row, theirs): (usize, &bool)| match going {
+                    Going::WhatTellsNothing => !theirs && of_trace(row),
+                    Going::All => *theirs || of_trace(row),
+                };
+                Ok(theirs.iter().enumerate().map(|row| Some(!goes(row))).collect())
             };
             if let Filtered::Changed { file: rest, removed } = table.filter(file, keep).await? {
                 add.extend(rest);
@@ -145,7 +165,7 @@ async fn remove(
             return Ok(0);
         }
         let txns = [(ERASED_APP.to_owned(), base.txn(ERASED_APP).unwrap_or(0) + 1)];
-        match table.rewrite(&base, add, gone, &txns, true).await {
+        match table.remove_rows(&base, add, gone, &txns).await {
             Err(error) if error.is_conflict() && attempt < ATTEMPTS => attempt += 1,
             done => return Ok(done.map(|_| rows)?),
         }
