@@ -125,7 +125,7 @@ async fn a_small_file_system_fills_and_recovers() {
             let said = [run.stdout, run.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
             assert!(run.status.success(), "{}", said.concat());
         }
-        _ => println!("skipped: this system lets a user mount nothing"),
+        _ => eprintln!("skipped: this system lets a user mount nothing"),
     }
 }
 

@@ -214,9 +214,8 @@ async fn a_large_backlog_is_stored_bit_by_bit() {
         let counts = ingest.counts();
         assert!(settled(counts));
         most = most.max(ingest.backlog_bytes());
-        match tokio::time::timeout(Duration::from_micros(200), &mut flush).await {
-            Ok(flushed) => break flushed.unwrap(),
-            Err(_) => {}
+        if let Ok(flushed) = tokio::time::timeout(Duration::from_micros(200), &mut flush).await {
+            break flushed.unwrap();
         }
     }
     // A file's worth, and the record that makes it one.
