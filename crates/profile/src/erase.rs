@@ -136,7 +136,7 @@ async fn remove(
     going: Going,
 ) -> Result<u64, ProfileError> {
     let reader = Reader::bare(lake, factory)?;
-    reader.register_texts("traces", "trace_id", traces)?;
+    reader.register_texts("traces", "erased_id", traces)?;
     let mut attempt = 1;
     loop {
         let base = table.snapshot().await?;
@@ -175,7 +175,8 @@ async fn remove(
 /// Whether a file may hold a row to remove. Rows without a trace are looked at one by one.
 async fn may_hold(reader: &Reader, table: &Table, file: &DataFile) -> Result<bool, ProfileError> {
     reader.register_files("searched", table, vec![file.clone()])?;
-    let whose = "trace_id IS NULL OR trace_id IN (SELECT trace_id FROM traces)";
+    // Names that differ: the engine takes a column of one name in both for ambiguous.
+    let whose = "trace_id IS NULL OR trace_id IN (SELECT erased_id FROM traces)";
     Ok(count(reader, "searched", whose).await? > 0)
 }
 
@@ -231,7 +232,7 @@ impl Subject {
             }
             tables.push(name);
         }
-        reader.register_texts("traces", "trace_id", &found.traces)?;
+        reader.register_texts("traces", "erased_id", &found.traces)?;
         if tables.contains(&"runs") {
             reader.register_texts("tenants", "tenant", &self.tenants)?;
             reader.register_texts("sessions", "session", &self.sessions)?;
@@ -241,15 +242,15 @@ impl Subject {
                   ON r.run_id = s.session OR starts_with(r.run_id, s.session || '/')
                 UNION
                 SELECT run_id FROM (
-                  SELECT run_id, unnest(CASE WHEN cardinality(trace_ids) > 0 THEN trace_ids ELSE [run_id] END) AS trace
+                  SELECT run_id, unnest(CASE WHEN cardinality(trace_ids) > 0 THEN trace_ids ELSE [run_id] END) AS trace_id
                   FROM known_runs
-                ) WHERE trace IN (SELECT trace_id FROM traces)";
+                ) WHERE trace_id IN (SELECT erased_id FROM traces)";
             found.runs.extend(texts(&reader.query(runs).await?));
         }
         reader.register_texts("found_runs", "run_id", &found.runs)?;
         for name in tables {
             let whose = if RECEIVED.contains(&name) {
-                "trace_id IN (SELECT trace_id FROM traces)"
+                "trace_id IN (SELECT erased_id FROM traces)"
             } else {
                 "run_id IN (SELECT run_id FROM found_runs)"
             };

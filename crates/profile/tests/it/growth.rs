@@ -161,7 +161,7 @@ async fn files_in_either_order() -> Outcome {
         let file = spans.snapshot().await?.files().get(place).cloned().ok_or("two files")?;
         let location = spans.location(&file);
         let rows = spans.read(&file).await?;
-        let later = ["input_tokens", "weight", "quality", "attributes"];
+        let later = ["input_tokens", "output_tokens", "quality", "attributes"];
         let bytes = without(&store.get(&location).await?.bytes().await?, |column| later.contains(&column))?;
         let ids = rows.first().and_then(|batch| batch.column_by_name("trace_id").cloned()).ok_or("ids")?;
         let whose = arrow::util::display::array_value_to_string(&ids, 0)?;
@@ -184,14 +184,14 @@ async fn files_in_either_order() -> Outcome {
         let mut told = Vec::new();
         for sql in [
             format!(
-                "SELECT count(*), count(input_tokens), count(weight), sum(input_tokens) FROM spans WHERE trace_id = '{whose}'"
+                "SELECT count(*), count(input_tokens), count(output_tokens), sum(input_tokens) FROM spans WHERE trace_id = '{whose}'"
             ),
             format!(
-                "SELECT count(*), count(input_tokens), count(weight), sum(input_tokens) FROM spans WHERE trace_id <> '{whose}'"
+                "SELECT count(*), count(input_tokens), count(output_tokens), sum(input_tokens) FROM spans WHERE trace_id <> '{whose}'"
             ),
             "SELECT count(*) FROM spans WHERE input_tokens > 100".to_owned(),
             "SELECT count(*) FROM spans WHERE input_tokens IS NULL".to_owned(),
-            "SELECT min(input_tokens), max(input_tokens), avg(weight) FROM spans".to_owned(),
+            "SELECT min(input_tokens), max(input_tokens), avg(output_tokens) FROM spans".to_owned(),
             "SELECT count(*) FROM spans WHERE quality IS NULL AND attributes IS NULL".to_owned(),
         ] {
             told.push(world.query(&sql).await?);
