@@ -1,13 +1,13 @@
 //! Erasure of a tenant, a user or a session: which traces and runs are theirs, and how their rows go.
 //!
 //! A trace is erased whole if any of its spans bears the identity. Its spans leave `spans` and
-//! `quarantine` in one commit a table, marked by the transaction `plimsoll/erased`; the round that follows
-//! sees which traces have lost spans and makes their runs, days and windows anew. So an erasure that dies
-//! is finished by the next one, or by any round. Runs whose spans have expired are told by what `runs`
+//! `quarantine`, those last by which others are found; the commits are marked by the transaction
+//! `plimsoll/erased`, and the round that follows sees which traces have lost spans and makes their runs,
+//! days and windows anew. So an erasure that dies is finished by the next one, or by any round. Runs whose spans have expired are told by what `runs`
 //! holds of them: their tenant and, where runs are told apart by it, their session.
 //!
 //! What `vacuum` has not removed yet can still be read in old versions, and the journal, dead letters and
-//! exports are not in the lake: those are the caller's. Invariant: between the two commits and the round
+//! exports are not in the lake: those are the caller's. Invariant: between the commits and the round
 //! readers keep to the round before, so they see all of it or nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +26,19 @@ use crate::{
     together::texts,
     touched::KNOWN_RUNS,
 };
+
+/// In which order rows go: a trace may be known by a row of either table alone, so an erasure that dies
+/// before all else is gone must leave those that tell.
+const ORDER: [(&str, Going); 3] =
+    [("quarantine", Going::WhatTellsNothing), ("spans", Going::All), ("quarantine", Going::All)];
+
+/// Rows of the traces that are erased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Going {
+    /// Those that do not bear the identity themselves.
+    WhatTellsNothing,
+    All,
+}
 
 /// Attempts while other rewrites or rounds are first.
 const ATTEMPTS: u32 = 10;
@@ -93,11 +106,13 @@ pub async fn erase(
     let found = subject.find(lake, factory).await?;
     progress(ErasureStep::Found(&found));
     let mut removed = BTreeMap::new();
-    for name in RECEIVED {
+    for (name, going) in ORDER {
         let Some(table) = lake.existing(name).await? else { continue };
-        let rows = remove(lake, factory, &table, subject, &found.traces).await?;
-        progress(ErasureStep::Removed { table: name, rows });
-        removed.insert(name.to_owned(), rows);
+        let rows = remove(lake, factory, &table, subject, &found.traces, going).await?;
+        if rows > 0 {
+            progress(ErasureStep::Removed { table: name, rows });
+        }
+        *removed.entry(name.to_owned()).or_default() += rows;
     }
     let asked = Asked { remake: Remake::Nothing, forgotten: &found.runs };
     let say = |what: &str| progress(ErasureStep::Remaking(what));
@@ -118,9 +133,10 @@ async fn remove(
     table: &Table,
     subject: &Subject,
     traces: &BTreeSet<String>,
+    going: Going,
 ) -> Result<u64, ProfileError> {
     let reader = Reader::bare(lake, factory)?;
-    reader.register_texts("traces", "trace_id", traces)?;
+    reader.register_texts("traces", "erased_id", traces)?;
     let mut attempt = 1;
     loop {
         let base = table.snapshot().await?;
@@ -133,7 +149,11 @@ async fn remove(
                 let theirs = subject.rows(batch);
                 let ids = text(batch, "trace_id");
                 let of_trace = |row| value(ids, row).is_some_and(|id| traces.contains(id));
-                Ok(theirs.iter().enumerate().map(|(row, theirs)| Some(!theirs && !of_trace(row))).collect())
+                let goes = |(row, theirs): (usize, &bool)| match going {
+                    Going::WhatTellsNothing => !theirs && of_trace(row),
+                    Going::All => *theirs || of_trace(row),
+                };
+                Ok(theirs.iter().enumerate().map(|row| Some(!goes(row))).collect())
             };
             if let Filtered::Changed { file: rest, removed } = table.filter(file, keep).await? {
                 add.extend(rest);
@@ -145,7 +165,7 @@ async fn remove(
             return Ok(0);
         }
         let txns = [(ERASED_APP.to_owned(), base.txn(ERASED_APP).unwrap_or(0) + 1)];
-        match table.rewrite(&base, add, gone, &txns, true).await {
+        match table.remove_rows(&base, add, gone, &txns).await {
             Err(error) if error.is_conflict() && attempt < ATTEMPTS => attempt += 1,
             done => return Ok(done.map(|_| rows)?),
         }
@@ -155,7 +175,8 @@ async fn remove(
 /// Whether a file may hold a row to remove. Rows without a trace are looked at one by one.
 async fn may_hold(reader: &Reader, table: &Table, file: &DataFile) -> Result<bool, ProfileError> {
     reader.register_files("searched", table, vec![file.clone()])?;
-    let whose = "trace_id IS NULL OR trace_id IN (SELECT trace_id FROM traces)";
+    // Names that differ: the engine takes a column of one name in both for ambiguous.
+    let whose = "trace_id IS NULL OR trace_id IN (SELECT erased_id FROM traces)";
     Ok(count(reader, "searched", whose).await? > 0)
 }
 
@@ -211,7 +232,7 @@ impl Subject {
             }
             tables.push(name);
         }
-        reader.register_texts("traces", "trace_id", &found.traces)?;
+        reader.register_texts("traces", "erased_id", &found.traces)?;
         if tables.contains(&"runs") {
             reader.register_texts("tenants", "tenant", &self.tenants)?;
             reader.register_texts("sessions", "session", &self.sessions)?;
@@ -221,15 +242,15 @@ impl Subject {
                   ON r.run_id = s.session OR starts_with(r.run_id, s.session || '/')
                 UNION
                 SELECT run_id FROM (
-                  SELECT run_id, unnest(CASE WHEN cardinality(trace_ids) > 0 THEN trace_ids ELSE [run_id] END) AS trace
+                  SELECT run_id, unnest(CASE WHEN cardinality(trace_ids) > 0 THEN trace_ids ELSE [run_id] END) AS trace_id
                   FROM known_runs
-                ) WHERE trace IN (SELECT trace_id FROM traces)";
+                ) WHERE trace_id IN (SELECT erased_id FROM traces)";
             found.runs.extend(texts(&reader.query(runs).await?));
         }
         reader.register_texts("found_runs", "run_id", &found.runs)?;
         for name in tables {
             let whose = if RECEIVED.contains(&name) {
-                "trace_id IN (SELECT trace_id FROM traces)"
+                "trace_id IN (SELECT erased_id FROM traces)"
             } else {
                 "run_id IN (SELECT run_id FROM found_runs)"
             };

@@ -4,6 +4,9 @@ use datafusion::error::DataFusionError;
 use plimsoll_lake::Error as LakeError;
 use thiserror::Error;
 
+/// What to do where memory does not suffice.
+const MORE_MEMORY: &str = "allow more by memory_bytes in [jobs] or, over HTTP, in [query], or ask for fewer rows and groups at once";
+
 /// An error of the profile crate.
 #[derive(Debug, Error)]
 pub enum ProfileError {
@@ -62,12 +65,23 @@ impl ProfileError {
     /// Says in which file or step the engine failed.
     pub(crate) fn query(context: impl Into<String>) -> impl FnOnce(DataFusionError) -> Self {
         let context = context.into();
-        move |source| Self::Query { context, source: Box::new(source) }
+        move |source| Self::Query { context, source: Box::new(advised(source)) }
     }
 }
 
 impl From<DataFusionError> for ProfileError {
     fn from(source: DataFusionError) -> Self {
-        Self::Query { context: "query failed".into(), source: Box::new(source) }
+        Self::query("query failed")(source)
     }
+}
+
+/// The engine says what it needed and what there was; what to do is ours to say.
+fn advised(error: DataFusionError) -> DataFusionError {
+    let needs = match error.find_root() {
+        DataFusionError::ResourcesExhausted(needs) if !needs.ends_with(MORE_MEMORY) => {
+            needs.replace('\n', " ")
+        }
+        _ => return error,
+    };
+    DataFusionError::ResourcesExhausted(format!("{needs}; {MORE_MEMORY}"))
 }

@@ -40,4 +40,4 @@ pub use round::{Remake, RoundReport, run_round};
 pub use session::{LeftOut, Limits, Reader, SessionFactory};
 pub use snapshot::{SnapshotRow, latest_snapshot};
 pub use sql_files::SqlFiles;
-pub use upkeep::{TableUpkeep, Upkeep, UpkeepReport, upkeep};
+pub use upkeep::{TableUpkeep, Upkeep, UpkeepReport, plan_upkeep, upkeep};

@@ -65,7 +65,7 @@ impl Tables {
     ) -> Result<Self, ProfileError> {
         let opened = lake.schemas().iter().map(async |described| {
             let name = described.name.as_str();
-            let table = lake.table(name).await?;
+            let table = lake.table(name).await.map_err(unfit)?;
             let now = table.snapshot().await?;
             let newer = now.unknown_columns(table.schema());
             if !newer.is_empty() {
@@ -140,6 +140,22 @@ impl Tables {
     /// Latest start of a run.
     pub(crate) async fn data_until(&self) -> Result<Option<Timestamp>, ProfileError> {
         Ok(one_instant(&self.reader.query("SELECT max(start_time) FROM runs").await?))
+    }
+}
+
+/// A table that cannot be used is no loss where jobs make it.
+fn unfit(error: LakeError) -> LakeError {
+    match error {
+        LakeError::Unsupported { table, reason }
+            if !RECEIVED.contains(&table.as_str()) && !UNPINNED.contains(&table.as_str()) =>
+        {
+            let reason = format!(
+                "{reason}; where no newer version of plimsoll wrote it, remove its folder, and \
+                 `plimsoll profile --rebuild` makes it anew"
+            );
+            LakeError::Unsupported { table, reason }
+        }
+        other => other,
     }
 }
 

@@ -244,11 +244,11 @@ async fn due(
 async fn forgotten(tables: &Tables, asked: &Asked<'_>) -> Result<BTreeSet<String>, ProfileError> {
     let mut runs: BTreeSet<String> = asked.forgotten.clone();
     if !tables.erased.traces.is_empty() {
-        tables.reader.register_texts("erased_traces", "trace_id", &tables.erased.traces)?;
+        tables.reader.register_texts("erased_traces", "erased_id", &tables.erased.traces)?;
         let of_traces = "SELECT DISTINCT run_id FROM (
               SELECT run_id, unnest(CASE WHEN cardinality(trace_ids) > 0 THEN trace_ids ELSE [run_id] END) AS trace_id
               FROM known_runs
-            ) WHERE trace_id IN (SELECT trace_id FROM erased_traces)";
+            ) WHERE trace_id IN (SELECT erased_id FROM erased_traces)";
         runs.extend(texts(&tables.reader.query(of_traces).await?));
     }
     Ok(runs)

@@ -27,7 +27,10 @@ async fn groups_beyond_memory() -> Outcome {
             }
             Err(error) => {
                 let told = error.to_string();
-                assert!(told.contains("memory") && told.contains("MB") && told.contains("memory_bytes"), "{told}");
+                assert!(
+                    told.contains("memory") && told.contains("MB") && told.contains("memory_bytes"),
+                    "{told}"
+                );
             }
         }
     }

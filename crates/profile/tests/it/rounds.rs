@@ -5,7 +5,9 @@ use plimsoll_profile::Limits;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Outcome, RECEIVED, World, chat, everything, eventful_run, root, simple_run, span, with};
+use crate::support::{
+    Outcome, RECEIVED, World, chat, eventful_run, everything, root, simple_run, span, with,
+};
 
 const HOUR: i64 = 3_600_000_000;
 

@@ -9,8 +9,9 @@ use std::{
 };
 
 use arrow::{array::RecordBatch, json::ArrayWriter};
+use futures::TryStreamExt;
 use jiff::{SignedDuration, ToSpan, civil::date, tz::TimeZone};
-use object_store::ObjectStore;
+use object_store::{ObjectStore, ObjectStoreExt};
 use plimsoll_assembly::naming::Rules;
 use plimsoll_catalog::Catalog;
 use plimsoll_lake::{Appended, Lake, Order, Schemas};
@@ -146,7 +147,8 @@ impl World {
             return Ok(());
         }
         let table = self.lake.table(table).await?;
-        let known = batch.schema().fields().iter().enumerate();
+        let schema = batch.schema();
+        let known = schema.fields().iter().enumerate();
         let known: Vec<usize> = known
             .filter(|(_, field)| table.schema().column(field.name()).is_some())
             .map(|(at, _)| at)
@@ -172,6 +174,17 @@ impl World {
         let day = date(2026, 9, 1).checked_add(first.days())?;
         self.lake.table(table).await?.retain(day).await?;
         Ok(())
+    }
+
+    /// How many objects of the lake hold a text, as it is.
+    pub(crate) async fn names(&self, text: &str) -> Outcome<usize> {
+        let store = self.lake.store();
+        let mut found = 0;
+        for object in store.list(None).try_collect::<Vec<_>>().await? {
+            let bytes = store.get(&object.location).await?.bytes().await?;
+            found += usize::from(bytes.windows(text.len()).any(|window| window == text.as_bytes()));
+        }
+        Ok(found)
     }
 
     /// Rows as JSON objects.
@@ -207,6 +220,8 @@ pub(crate) async fn everything(world: &World) -> Outcome<Vec<Vec<Value>>> {
         "SELECT * FROM run_profiles_by_version ORDER BY workflow, window_start, model_version, prompt_version, metric",
         "SELECT * FROM lake.draw ORDER BY pool, window_s, bucket, measure",
         "SELECT * FROM inflight ORDER BY boundary, name, bucket",
+        "SELECT * FROM stage_queue ORDER BY stage, bucket",
+        "SELECT * FROM call_profiles_by_version ORDER BY workflow, step, model, window_start, prompt_version, metric",
     ] {
         tables.push(world.query(sql).await?);
     }
