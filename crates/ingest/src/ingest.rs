@@ -132,7 +132,9 @@ impl Ingest {
                 lane = started.1;
             }
             let core = Arc::clone(&core);
-            let writer = Flusher::new(core, journal, tables, held, config.flush, to_flush, lane, to_do, told);
+            let letters = dead_letters.clone();
+            let writer =
+                Flusher::new(core, journal, tables, held, config.flush, to_flush, lane, letters, to_do, told);
             flusher = Some(tokio::spawn(writer.run()));
             expiring = Some(tokio::spawn(expire(dead_letters)));
         }
