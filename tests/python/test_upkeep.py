@@ -15,7 +15,7 @@ import pytest
 
 from support.command import Plimsoll, environment
 from support.readers import attach, connect, pandas
-from support.spans import agent, chat, request
+from support.spans import agent, chat, post, request
 
 # Enough rows that an export of them takes a while, in any build.
 MANY = "SELECT value AS n, value % 7 AS digit, 'text ' || value AS text FROM generate_series(1, 1000000)"
@@ -479,8 +479,16 @@ def test_an_erasure_that_is_killed_goes_on(desk):
 
 
 def test_what_the_journal_holds_is_said(desk):
-    """Protects erasure: what was received and is not in the lake yet may be theirs, and that is said."""
-    (desk.lake / "journal").mkdir(exist_ok=True)
-    (desk.lake / "journal" / "00000000000000000001.segment").write_bytes(b"")
+    """Protects erasure: what was received and is not in the lake yet may be theirs, and that is said; once it is
+    there, the same command takes it out too."""
+    with desk.serve() as server:
+        post(server, run_of("initech", "initech-u0", "initech-s0"))
+        server.kill()
     done = desk.run("--format", "json", "erase", "--tenant", "initech")
-    assert b"journal" in done.stderr and json.loads(done.stdout)["journal_held_requests"] is True
+    assert b"journal" in done.stderr and json.loads(done.stdout)["journal_held_requests"] == 1
+    with desk.serve():
+        pass
+    receipt = desk.json("erase", "--tenant", "initech")
+    assert (receipt["traces"], receipt["journal_held_requests"]) == (1, 0)
+    assert rows_by_reader(desk.lake)["spans"] == 3 * (ACME + GLOBEX)
+    assert desk.one("SELECT count(*) AS n FROM runs")["n"] == ACME + GLOBEX

@@ -7,10 +7,10 @@
 use std::{collections::BTreeMap, process::ExitCode};
 
 use indicatif::{HumanBytes, HumanCount};
-use jiff::{SignedDuration, Timestamp, tz::TimeZone};
-use plimsoll_lake::{Lake, Table, Vacuum};
+use jiff::{Timestamp, civil::Date};
+use plimsoll_lake::{Lake, Snapshot};
 use plimsoll_plan::Span;
-use plimsoll_profile::{Pins, SessionFactory, Upkeep, pins, upkeep};
+use plimsoll_profile::{SessionFactory, Upkeep, plan_upkeep, upkeep};
 use serde::Serialize;
 
 use crate::{cli::Format, failure::Failure, open, output, progress::Progress, settings::Settings};
@@ -32,7 +32,7 @@ pub(crate) struct Compact {
 }
 
 /// What was done to a table, or would be.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Serialize)]
 struct Done {
     table: String,
     files_before: usize,
@@ -42,6 +42,8 @@ struct Done {
     rows: u64,
     /// Rows that were too old.
     rows_expired: u64,
+    /// First day that would have expired too, had jobs read all its rows.
+    held_back: Option<Date>,
     /// Small files, and what they became.
     files_merged: usize,
     files_merged_into: usize,
@@ -60,12 +62,7 @@ impl Compact {
             if self.dry_run { open::existing_lake(settings).await? } else { open::lake(settings).await? };
         let sessions = open::sessions(settings)?;
         let progress = Progress::spinner();
-        let done = if self.dry_run {
-            planned(&lake, &sessions, &options).await?
-        } else {
-            let beat = tend(&lake, &sessions, &options, &progress).await?;
-            beat.into_values().collect()
-        };
+        let done = beat(&lake, &sessions, &options, self.dry_run, &progress).await?;
         progress.finish();
         match format {
             Format::Table => self.tell(&done)?,
@@ -129,103 +126,55 @@ fn change<T: PartialEq + Copy>(before: T, after: T, show: impl Fn(T) -> String) 
     if before == after { show(after) } else { format!("{} -> {}", show(before), show(after)) }
 }
 
-/// Does the beat.
-async fn tend(
+/// Does the beat, or only plans it, and says what became of each table.
+async fn beat(
     lake: &Lake,
     sessions: &SessionFactory,
     options: &Upkeep,
+    dry_run: bool,
     progress: &Progress,
-) -> Result<BTreeMap<String, Done>, Failure> {
-    let mut done = BTreeMap::new();
-    for table in tables(lake).await? {
-        let before = table.snapshot().await?;
-        let name = table.schema().name.clone();
-        let of_table = Done {
-            table: name.clone(),
-            files_before: before.files().len(),
-            bytes_before: before.files().iter().map(|file| file.size).sum(),
-            ..Done::default()
-        };
-        done.insert(name, of_table);
-    }
-    let report = upkeep(lake, sessions, options, Timestamp::now(), &|table| progress.say(table)).await?;
-    for (name, did) in report.tables {
-        let Some(of_table) = done.get_mut(&name) else { continue };
-        of_table.rows_expired = did.retained.rows;
-        (of_table.files_merged, of_table.files_merged_into) = (did.compacted.from, did.compacted.into);
-        (of_table.files_removed, of_table.bytes_removed) = (did.vacuumed.files, did.vacuumed.bytes);
-        of_table.log_entries_removed = did.vacuumed.log_entries;
-        of_table.failure = did.failure.map(|failure| failure.to_string());
-    }
-    for table in tables(lake).await? {
-        let Some(of_table) = done.get_mut(&table.schema().name) else { continue };
-        let after = table.snapshot().await?;
-        (of_table.files_after, of_table.rows) = (after.files().len(), after.rows());
-        of_table.bytes_after = after.files().iter().map(|file| file.size).sum();
-    }
-    Ok(done)
-}
-
-/// What a beat would do, as far as that can be known: what is merged once may be merged again.
-async fn planned(lake: &Lake, sessions: &SessionFactory, options: &Upkeep) -> Result<Vec<Done>, Failure> {
-    let pins = pins(lake, sessions, options.keep_versions).await?;
-    let mut done = Vec::new();
-    for table in tables(lake).await? {
-        done.push(planned_of(&table, options, &pins).await?);
-    }
-    Ok(done)
-}
-
-async fn planned_of(table: &Table, options: &Upkeep, pins: &Pins) -> Result<Done, Failure> {
-    let name = &table.schema().name;
-    let now = table.snapshot().await?;
-    let bytes = now.files().iter().map(|file| file.size).sum();
-    let merged = table.compaction_plan(&options.compaction).await?;
-    let vacuum = Vacuum {
-        retention: options.keep_versions,
-        pinned: pins.versions(name),
-        dry_run: true,
-        ..Vacuum::default()
+) -> Result<Vec<Done>, Failure> {
+    let before = snapshots(lake).await;
+    let now = Timestamp::now();
+    let report = if dry_run {
+        plan_upkeep(lake, sessions, options, now).await?
+    } else {
+        upkeep(lake, sessions, options, now, &|table| progress.say(table)).await?
     };
-    let vacuumed = table.vacuum(&vacuum).await?;
-    // Days are written so that their order as texts is theirs.
-    let first_kept = options.retention.get(name).map(|age| {
-        let age = SignedDuration::try_from(*age).unwrap_or(SignedDuration::MAX);
-        let then = Timestamp::now().checked_sub(age).unwrap_or(Timestamp::MIN);
-        then.to_zoned_datetime(TimeZone::UTC).date().to_string()
+    let after = snapshots(lake).await;
+    let bytes = |table: &Snapshot| table.files().iter().map(|file| file.size).sum();
+    let tables = report.tables.into_iter().map(|(table, did)| {
+        let (before, after) = (before.get(&table), after.get(&table));
+        Done {
+            files_before: before.map_or(0, |table| table.files().len()),
+            files_after: after.map_or(0, |table| table.files().len()),
+            bytes_before: before.map_or(0, bytes),
+            bytes_after: after.map_or(0, bytes),
+            rows: after.map_or(0, Snapshot::rows),
+            rows_expired: did.retained.rows,
+            held_back: did.held_back,
+            files_merged: did.compacted.from,
+            files_merged_into: did.compacted.into,
+            files_removed: did.vacuumed.files,
+            bytes_removed: did.vacuumed.bytes,
+            log_entries_removed: did.vacuumed.log_entries,
+            failure: did.failure.map(|failure| failure.to_string()),
+            table,
+        }
     });
-    let day = table.schema().partition_by.first();
-    let is_old = |values: &BTreeMap<String, Option<String>>| {
-        let day = day.and_then(|day| values.get(day)?.as_ref());
-        first_kept.as_ref().zip(day).is_some_and(|(first, day)| day < first)
-    };
-    Ok(Done {
-        table: name.clone(),
-        files_before: now.files().len(),
-        files_after: now.files().len(),
-        bytes_before: bytes,
-        bytes_after: bytes,
-        rows: now.rows(),
-        rows_expired: now
-            .files()
-            .iter()
-            .filter(|file| is_old(&file.partition_values))
-            .map(|file| file.rows)
-            .sum(),
-        files_merged: merged.iter().map(|group| group.files).sum(),
-        files_merged_into: merged.len(),
-        files_removed: vacuumed.files,
-        bytes_removed: vacuumed.bytes,
-        log_entries_removed: vacuumed.log_entries,
-        failure: None,
-    })
+    Ok(tables.collect())
 }
 
-/// The tables that there are.
-async fn tables(lake: &Lake) -> Result<Vec<Table>, Failure> {
-    let mut tables = Vec::new();
+/// The tables that can be read, as they are now.
+async fn snapshots(lake: &Lake) -> BTreeMap<String, Snapshot> {
+    let mut snapshots = BTreeMap::new();
     for described in lake.schemas().iter() {
-        tables.extend(lake.existing(&described.name).await?);
+        // One that cannot be read is told of by the beat.
+        if let Ok(Some(table)) = lake.existing(&described.name).await
+            && let Ok(snapshot) = table.snapshot().await
+        {
+            snapshots.insert(described.name.clone(), snapshot);
+        }
     }
-    Ok(tables)
+    snapshots
 }

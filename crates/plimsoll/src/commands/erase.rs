@@ -4,9 +4,10 @@
 //! before and after, and the receipt. Invariant: killed at any instant, the same command goes on where it
 //! stopped and ends in the same receipt.
 
-use std::{io::Write as _, path::Path, process::ExitCode, time::Duration};
+use std::{io::Write as _, process::ExitCode, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
+use plimsoll_ingest::journal::unflushed;
 use plimsoll_lake::{Lake, Vacuum, Vacuumed};
 use plimsoll_profile::{ErasureStep, Found, SessionFactory, Subject, erase, pins};
 use serde_json::json;
@@ -61,7 +62,7 @@ impl Erase {
         if self.dry_run {
             return would(&found, format);
         }
-        let held = holds_requests(&settings.journal());
+        let held = unflushed(&settings.journal(), &lake).await.map_err(Failure::internal)?;
         before(&found, held, settings)?;
         let mut receipt = Receipt::begin(&lake, &subject).await?;
         receipt.found(&found);
@@ -115,22 +116,16 @@ fn would(found: &Found, format: Format) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether the journal may hold requests that are not in the lake yet: its segments go once they are.
-fn holds_requests(journal: &Path) -> bool {
-    let entries = std::fs::read_dir(journal).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).any(|path| path.extension().is_some_and(|ending| ending == "segment"))
-}
-
 /// Says, where results don't stand, what is about to go and what may follow it.
-fn before(found: &Found, held: bool, settings: &Settings) -> Result<(), Failure> {
+fn before(found: &Found, held: u64, settings: &Settings) -> Result<(), Failure> {
     let rows: Vec<String> = found.rows.iter().map(|(table, rows)| format!("{table} {rows}")).collect();
     let (traces, runs) = (found.traces.len(), found.runs.len());
     let mut out = std::io::stderr().lock();
     writeln!(out, "removing {traces} traces and {runs} runs; rows by table: {}", rows.join(", "))?;
-    if held {
+    if held > 0 {
         writeln!(
             out,
-            "the journal in {} may hold requests that are not in the lake yet: run this again once `serve` has \
+            "the journal in {} holds {held} requests that are not in the lake yet: run this again once `serve` has \
              brought them there",
             settings.journal().display()
         )?;

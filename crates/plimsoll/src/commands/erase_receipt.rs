@@ -43,8 +43,8 @@ pub(super) struct Receipt {
     files_gone_by: Option<Timestamp>,
     /// Files removed at once.
     files_removed: usize,
-    /// Whether the journal may have held requests that came into the lake afterwards.
-    journal_held_requests: bool,
+    /// Requests in the journal that came into the lake only afterwards.
+    journal_held_requests: u64,
 }
 
 /// An identity that cannot be read back.
@@ -89,7 +89,7 @@ impl Receipt {
             lake_version: None,
             files_gone_by: None,
             files_removed: 0,
-            journal_held_requests: false,
+            journal_held_requests: 0,
         })
     }
 
@@ -124,7 +124,7 @@ impl Receipt {
     }
 
     /// Notes the end.
-    pub(super) fn finish(&mut self, gone: Timestamp, journal_held_requests: bool) {
+    pub(super) fn finish(&mut self, gone: Timestamp, journal_held_requests: u64) {
         self.journal_held_requests = journal_held_requests;
         self.finished = Some(Timestamp::now());
         self.files_gone_by = Some(gone);
