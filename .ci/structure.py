@@ -23,7 +23,7 @@ LAYERS = {
     "report": {"plan", "replay", "catalog", "calendar"},
     "scenario": {"calendar", "toml"},
     "toml": set(),
-    "web": {"report", "profile", "plan"},
+    "web": {"report", "profile", "lake", "plan"},
 }
 # These build in seconds and can be tested without a disk: no I/O, no engine.
 PURE = {"assembly", "calendar", "catalog", "otlp", "plan", "replay", "toml"}

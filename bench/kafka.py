@@ -60,7 +60,7 @@ def ours(kafka, topic, binary, folder):
     plimsoll, group = Plimsoll(binary, folder), fresh("plimsoll")
     plimsoll.config(f'[kafka]\nbrokers = "{kafka.bootstrap}"\ntopics = ["{topic}"]\ngroup = "{group}"\n')
     # Its start, which reads the dialects, is not what is measured; the first messages of it are.
-    with plimsoll.serve("--roles", "write", env={"PLIMSOLL_LOG": "info"}) as server:
+    with plimsoll.serve("--roles", "write") as server:
         started = time.monotonic()
         until(lambda: at_end(kafka, group, topic), "all is stored", PATIENCE_S)
         took, figures = time.monotonic() - started, used(server.process.pid)

@@ -110,4 +110,4 @@ def test_runs_are_what_was_billed(plimsoll, provider, sdk):
     # What the application retries, each SDK shows; what an SDK retries by itself, they keep to themselves.
     assert found[f"{sdk}/{first + 1}"]["throttled_attempts"] == 1
     assert found[f"{sdk}/{first}"]["throttled_attempts"] is None
-    assert all(check["rows"] == 0 for check in plimsoll.json("check"))
+    assert plimsoll.json("check") == []

@@ -202,7 +202,7 @@ def test_runs_to_the_token(plimsoll, exporter):
         assert {name: found[workflow][name] for name in columns} == columns, workflow
         assert found[workflow]["service"] == "sdk-suite"
         assert found[workflow]["complete"] is True
-    assert all(check["rows"] == 0 for check in plimsoll.json("check"))
+    assert plimsoll.json("check") == []
 
 
 def test_all_exporters_at_once_and_a_second_round(plimsoll):

@@ -118,7 +118,5 @@ def test_every_example_runs(company):
 
 
 def test_checks_hold(company):
-    """Protects the invariants of the tables: no row contradicts them."""
-    checks = company.json("check")
-    assert len(checks) >= 5
-    assert all(check["rows"] == 0 for check in checks), checks
+    """Protects the invariants of the tables: files are whole and no row contradicts another."""
+    assert company.json("check") == []

@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_ingest::{Ingest, IngestConfig};
 
+#[path = "load/bodies.rs"]
 mod load;
 
 use load::{BATCH, BODIES, body, cpu_time, peak_memory};

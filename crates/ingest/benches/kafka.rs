@@ -22,6 +22,7 @@ use rdkafka::ClientConfig;
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer};
 
+#[path = "load/bodies.rs"]
 mod load;
 
 use load::{BATCH, BODIES, body, cpu_time, peak_memory};

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
+
 use crate::dead_letter::DeadLetterOptions;
 use crate::journal::JournalOptions;
 use crate::kafka::{KafkaLog, KafkaSource};
@@ -31,6 +33,8 @@ pub struct IngestConfig {
     pub kafka: Option<KafkaSource>,
     /// Where what gives no rows is kept.
     pub dead_letters: DeadLetterOptions,
+    /// Threads on which the lake is written and Kafka is read; without them, those that receive.
+    pub write_on: Option<Handle>,
 }
 
 /// What makes a request durable before it is acknowledged.
@@ -85,6 +89,7 @@ impl IngestConfig {
             limits: Limits::default(),
             flush: FlushOptions::default(),
             kafka: None,
+            write_on: None,
         }
     }
 }

@@ -18,11 +18,12 @@ use tokio::time::Instant;
 
 use crate::accept::{Core, Pending};
 use crate::config::FlushOptions;
+use crate::dead_letter::DeadLetters;
 use crate::error::FlushError;
 use crate::journal::Journal;
 use crate::journal_lane::JournalLane;
 use crate::kafka::{Arrival, Lane};
-use crate::read_back;
+use crate::read_back::{self, Item};
 use crate::rows::Rows;
 use crate::tables::{Committed, Held, Share, Tables};
 
@@ -48,6 +49,7 @@ pub(crate) struct Flusher {
     flushed: watch::Sender<Flushed>,
     journal: JournalLane,
     kafka: Lane,
+    dead_letters: DeadLetters,
     /// When to try again, and how long to wait if that fails too.
     retry: Option<(Instant, Duration)>,
 }
@@ -95,11 +97,12 @@ impl Flusher {
         options: FlushOptions,
         durable: mpsc::UnboundedReceiver<Pending>,
         kafka: Lane,
+        dead_letters: DeadLetters,
         commands: mpsc::Receiver<Command>,
         flushed: watch::Sender<Flushed>,
     ) -> Self {
         let journal = JournalLane::new(journal, core.source.clone(), held);
-        Self { core, tables, options, durable, commands, flushed, journal, kafka, retry: None }
+        Self { core, tables, options, durable, commands, flushed, journal, kafka, dead_letters, retry: None }
     }
 
     /// Works until nobody can ask for anything any more, or until it can't.
@@ -300,7 +303,12 @@ impl Flusher {
             let Ok((rest, item)) = read.await else { return Ok(()) };
             replay = rest;
             match item? {
-                Some(pending) => self.add(pending).await?,
+                Some(Item::Pending(pending)) => self.add(pending).await?,
+                Some(Item::Undecodable { letter, segment }) => {
+                    let journal = self.journal.journal();
+                    read_back::keep(&self.core, journal, &self.dead_letters, &letter, segment.as_deref())
+                        .await;
+                }
                 None => break,
             }
             records += 1;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use plimsoll_lake::Lake;
 use plimsoll_otlp::Decoder;
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -113,6 +114,8 @@ impl Ingest {
         let (told, flushed) = watch::channel(Flushed::default());
         let (mut kafka, mut flusher, mut expiring) = (None, None, None);
         if let Some(Writing { journal, tables, held, .. }) = writing {
+            // What is spawned from here to the end of the block works there.
+            let _there = config.write_on.as_ref().map(Handle::enter);
             let dead_letters = DeadLetters::new(config.dead_letters, fallback)
                 .map_err(|error| IngestError::DeadLetters(error.to_string()))?;
             let mut lane = Lane::idle();
@@ -129,9 +132,10 @@ impl Ingest {
                 lane = started.1;
             }
             let core = Arc::clone(&core);
-            let flusher_of =
-                Flusher::new(core, journal, tables, held, config.flush, to_flush, lane, to_do, told);
-            flusher = Some(tokio::spawn(flusher_of.run()));
+            let letters = dead_letters.clone();
+            let writer =
+                Flusher::new(core, journal, tables, held, config.flush, to_flush, lane, letters, to_do, told);
+            flusher = Some(tokio::spawn(writer.run()));
             expiring = Some(tokio::spawn(expire(dead_letters)));
         }
         let (stop, stopped) = watch::channel(false);

@@ -1,43 +1,86 @@
 //! Reading the journal back at a start: what a former process acknowledged and did not store.
 //!
-//! Invariant: each record is decoded as it was before it was acknowledged, or reported and set aside.
+//! Invariant: each record is decoded as it was before it was acknowledged, or kept as a dead letter.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use plimsoll_otlp::Receipt;
 
 use crate::accept::{Core, Pending, decoded_bytes};
 use crate::budget::Budget;
+use crate::dead_letter::{DeadLetters, Letter, Origin};
 use crate::inflate::inflate;
 use crate::journal::{Damage, Journal, JournalError, Record, Replay, Replayed};
 use crate::tables::Held;
 
-/// The next record of a replay that still gives spans; `None` at the end.
+/// What a replay gives.
+pub(crate) enum Item {
+    /// Spans for the lake.
+    Pending(Pending),
+    /// A record that gives none any more, and the segment that holds it.
+    Undecodable { letter: Box<Letter>, segment: Option<PathBuf> },
+}
+
+/// The next record of a replay; `None` at the end.
 pub(crate) fn next(
     core: &Core,
     journal: &Journal,
     held: Held,
     replay: &mut Replay,
-) -> Result<Option<Pending>, JournalError> {
+) -> Result<Option<Item>, JournalError> {
     loop {
         let Some(item) = replay.next().transpose()? else { return Ok(None) };
         match item {
             Replayed::Damaged(damage) => report(core, journal, &damage),
-            Replayed::Record(record) => match again(core, held, &record) {
-                Ok(pending) => return Ok(Some(pending)),
-                Err(reason) => {
-                    tracing::error!(
-                        seq = record.seq,
-                        reason,
-                        "a record of the journal cannot be decoded any more"
-                    );
-                    core.ledger.change(|counts| counts.damaged += 1);
-                    if let Some(segment) = replay.segment() {
-                        journal.set_aside(segment);
-                    }
-                }
-            },
+            Replayed::Record(record) => {
+                return Ok(Some(match again(core, held, &record) {
+                    Ok(pending) => Item::Pending(pending),
+                    Err(reason) => Item::Undecodable {
+                        letter: Box::new(letter(journal.node(), record, reason)),
+                        segment: replay.segment().map(Path::to_owned),
+                    },
+                }));
+            }
         }
+    }
+}
+
+/// Keeps a record that cannot be decoded any more as a dead letter, or with its whole segment where that
+/// fails.
+pub(crate) async fn keep(
+    core: &Core,
+    journal: &Journal,
+    dead_letters: &DeadLetters,
+    letter: &Letter,
+    segment: Option<&Path>,
+) {
+    tracing::error!(from = ?letter.from, reason = letter.reason, "a record of the journal cannot be decoded any more");
+    match dead_letters.keep(std::slice::from_ref(letter)).await {
+        Ok(()) => core.ledger.change(|counts| counts.dead_letters += 1),
+        Err(error) => {
+            tracing::error!(%error, "its segment of the journal is set aside in place of a dead letter");
+            core.ledger.change(|counts| counts.damaged += 1);
+            if let Some(segment) = segment {
+                journal.set_aside(segment);
+            }
+        }
+    }
+}
+
+fn letter(node: &str, record: Record, reason: String) -> Letter {
+    let Record { seq, entry } = record;
+    Letter {
+        received: Timestamp::from_microsecond(entry.received_unix_micros).unwrap_or_default(),
+        from: Origin::Journal { node: node.to_owned(), seq },
+        reason,
+        signal: Some(entry.signal),
+        encoding: Some(entry.encoding),
+        content_encoding: entry.coding.name().map(str::to_owned),
+        headers: Vec::new(),
+        key: None,
+        body: entry.body,
     }
 }
 

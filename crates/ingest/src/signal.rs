@@ -6,6 +6,7 @@ use plimsoll_otlp::explain::Explained;
 use plimsoll_otlp::forward::{self, Checked};
 use plimsoll_otlp::{DecodeError, Decoded, Decoder, Encoding, Receipt};
 use prost::Message;
+use serde::de::IgnoredAny;
 
 /// What a request carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,6 +139,18 @@ pub(crate) fn by_signal<T>(
     read(Kept::Logs).or(traces)
 }
 
+/// How a body is written: an OTLP request in JSON starts with a brace and one in protobuf with a line feed,
+/// which may well be followed by a length that looks like a brace.
+pub(crate) fn sniff(body: &[u8]) -> Encoding {
+    let text = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    let brace = text.trim_ascii_start().starts_with(b"{");
+    if brace && (text.first() != Some(&b'\n') || serde_json::from_slice::<IgnoredAny>(text).is_ok()) {
+        Encoding::Json
+    } else {
+        Encoding::Protobuf
+    }
+}
+
 /// What an OTLP request in JSON carries, of what is kept: by the key that comes first, since both may
 /// stand among its values.
 pub(crate) fn speaks_of(json: &[u8]) -> Option<Kept> {
@@ -177,4 +190,19 @@ fn points(request: &ExportMetricsServiceRequest) -> u64 {
             Some(Data::Summary(data)) => data.data_points.len(),
         } as u64)
         .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A protobuf body whose first length is 123 is no JSON, and JSON may start with a line feed.
+    #[test]
+    fn a_line_feed_is_no_space_in_protobuf() {
+        assert_eq!(sniff(b"\n{\x0a\x00"), Encoding::Protobuf);
+        assert_eq!(sniff(b"\n{\"resourceSpans\": []}\n"), Encoding::Json);
+        assert_eq!(sniff(b" {\"resourceSpans\": []"), Encoding::Json);
+        assert_eq!(sniff(b"\xef\xbb\xbf{}"), Encoding::Json);
+        assert_eq!(sniff(b"junk"), Encoding::Protobuf);
+    }
 }

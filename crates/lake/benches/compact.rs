@@ -7,6 +7,7 @@
 #![expect(clippy::expect_used, reason = "a benchmark that cannot be set up has nothing to measure")]
 #![expect(clippy::print_stdout, reason = "it prints what it measures")]
 
+#[path = "spans/rows.rs"]
 mod spans;
 
 use std::fs;

@@ -4,6 +4,7 @@
 
 #![expect(clippy::expect_used, reason = "a benchmark that cannot be set up has nothing to measure")]
 
+#[path = "spans/rows.rs"]
 mod spans;
 
 use std::sync::Arc;

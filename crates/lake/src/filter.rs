@@ -5,8 +5,13 @@
 
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
+use tokio::sync::mpsc;
 
+use crate::output::Output;
 use crate::{DataFile, Order, Result, Table, batch};
+
+/// Rows that are looked at at once.
+const BATCH: usize = 8 * 1024;
 
 /// What became of a file.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,20 +40,51 @@ impl Table {
         mut keep: impl FnMut(&RecordBatch) -> Result<BooleanArray> + Send,
     ) -> Result<Filtered> {
         self.all_columns_known(&self.snapshot().await?)?;
-        let mut kept = Vec::new();
-        let mut removed = 0;
-        for rows in self.read(file).await? {
-            let stay = keep(&rows)?;
-            let rest =
-                filter_record_batch(&rows, &stay).map_err(|e| batch::encode_error(self.schema(), e))?;
-            removed += (rows.num_rows() - rest.num_rows()) as u64;
-            kept.push(rest);
+        let (mut masks, mut held) = (Vec::new(), 0);
+        let mut rows = self.rows(file, BATCH);
+        while let Some(rows) = rows.next().await {
+            let mask = keep(&self.with_partition(file, &rows?)?)?;
+            held += mask.true_count() as u64;
+            masks.push(mask);
         }
-        if removed == 0 {
+        if held == file.rows {
             return Ok(Filtered::Unchanged);
         }
-        let order = if file.is_sorted() { Order::Sorted } else { Order::AsIs };
-        let file = self.write(&kept, order).await?.into_iter().next();
-        Ok(Filtered::Changed { file, removed })
+        let kept = if held == 0 { None } else { Some(self.keep_rows(file, masks, held).await?) };
+        Ok(Filtered::Changed { file: kept, removed: file.rows - held })
+    }
+
+    /// Writes the rows of a file that its masks, one a batch, let pass.
+    ///
+    /// Several orders may follow each other in a file of several row groups, and the new groups may cut
+    /// across: so the new file is not called sorted, and a compaction sorts it again.
+    async fn keep_rows(&self, file: &DataFile, masks: Vec<BooleanArray>, held: u64) -> Result<DataFile> {
+        let (send, mut passing) = mpsc::channel::<RecordBatch>(1);
+        let (table, partition) = (self.clone(), file.partition_values.clone());
+        let written = tokio::spawn(async move {
+            let work = table.clone();
+            table
+                .blocking(move || {
+                    let mut output = Output::begin(&work, partition, Order::AsIs, held)?;
+                    while let Some(rows) = passing.blocking_recv() {
+                        output.write(&rows)?;
+                    }
+                    // Where the reader has failed, rows are missing: the caller drops the file then.
+                    output.finish()
+                })
+                .await
+        });
+        let mut rows = self.rows(file, BATCH);
+        for mask in masks {
+            let Some(batch) = rows.next().await else { break };
+            let rest =
+                filter_record_batch(&batch?, &mask).map_err(|e| batch::encode_error(self.schema(), e))?;
+            if rest.num_rows() > 0 && send.send(rest).await.is_err() {
+                break;
+            }
+        }
+        drop(send);
+        let kept = written.await.map_err(|e| self.encoder_stopped(&e))??;
+        if kept.rows == held { Ok(kept) } else { Err(self.encoder_stopped(&"it has lost rows")) }
     }
 }

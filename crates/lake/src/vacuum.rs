@@ -103,6 +103,12 @@ impl Table {
         for name in expired {
             self.log().remove(&name).await?;
         }
+        // One who was slow to write a checkpoint may have pointed readers back to it since it went.
+        let hinted = self.log().hinted_checkpoint().await?;
+        let there = self.log().listing().await?.checkpoints;
+        if hinted.is_some_and(|version| !there.contains_key(&version)) {
+            self.log().remove("_last_checkpoint").await?;
+        }
         Ok(done)
     }
 

@@ -80,10 +80,12 @@ impl Table {
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        tokio::task::spawn_blocking(work).await.map_err(|e| Error::Encode {
-            table: self.schema().name.clone(),
-            reason: format!("the encoder stopped: {e}"),
-        })?
+        tokio::task::spawn_blocking(work).await.map_err(|e| self.encoder_stopped(&e))?
+    }
+
+    pub(crate) fn encoder_stopped(&self, why: &dyn std::fmt::Display) -> Error {
+        let reason = format!("the encoder stopped: {why}");
+        Error::Encode { table: self.schema().name.clone(), reason }
     }
 }
 

@@ -70,6 +70,10 @@ pub(crate) enum Command {
     Doctor(commands::doctor::Doctor),
     /// Copies a table, or the rows of a query, into a Parquet, CSV or JSON file.
     Export(commands::export::Export),
-    /// Verifies a lake: runs every check of sql/checks.
+    /// Merges small files, drops what is too old and removes what no reader needs: what `serve` does by the clock.
+    Compact(commands::compact::Compact),
+    /// Removes the rows of a tenant, a user or a session from every table.
+    Erase(commands::erase::Erase),
+    /// Verifies a lake: logs, files, and what tables say against each other. Changes nothing.
     Check(commands::check::Check),
 }

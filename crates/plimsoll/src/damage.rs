@@ -82,8 +82,5 @@ async fn files(lake: &Lake, sessions: &SessionFactory) -> Result<Vec<Finding>, F
         Err(_) => BTreeMap::new(),
     };
     let found = lake.verify(&Verification { deep: false, pinned }, &|_| ()).await?;
-    Ok(found
-        .into_iter()
-        .filter(|found| found.severity == Severity::Fault && found.file.is_some())
-        .collect())
+    Ok(found.into_iter().filter(|found| found.severity == Severity::Fault && found.file.is_some()).collect())
 }

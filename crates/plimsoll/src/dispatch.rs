@@ -30,6 +30,8 @@ pub(crate) async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Explain(explain) => explain.run(&settings, format).await,
         Command::Doctor(doctor) => doctor.run(&settings, format).await,
         Command::Export(export) => export.run(&settings, format).await,
+        Command::Compact(compact) => compact.run(&settings, format).await,
+        Command::Erase(erase) => erase.run(&settings, format).await,
         Command::Check(check) => check.run(&settings, format).await,
     };
     own.stop();

@@ -56,6 +56,16 @@ pub(crate) fn policy(settings: &Settings) -> Result<Policy, Failure> {
     Policy::new(catalog(settings)?, &rules, zone, window).map_err(Failure::input)
 }
 
+/// What a beat of upkeep does.
+pub(crate) fn upkeep(settings: &Settings) -> Upkeep {
+    let ages = settings.retention.iter().map(|(table, age)| (table.clone(), age.duration()));
+    Upkeep {
+        compaction: Compaction { target_bytes: settings.upkeep.target_bytes, ..Compaction::default() },
+        retention: ages.collect(),
+        keep_versions: settings.upkeep.keep_versions.duration(),
+    }
+}
+
 /// What every session of the jobs, and of a command, shares.
 pub(crate) fn sessions(settings: &Settings) -> Result<SessionFactory, Failure> {
     sessions_within(settings, Limits { memory_bytes: settings.jobs.memory_bytes, ..Limits::default() })
@@ -69,14 +79,4 @@ pub(crate) fn sessions_within(settings: &Settings, limits: Limits) -> Result<Ses
         sql = sql.overlaid(folder).map_err(crate::failure::file(folder))?;
     }
     Ok(SessionFactory::new(policy, sql, limits))
-}
-
-/// What a beat of upkeep does.
-pub(crate) fn upkeep(settings: &Settings) -> Upkeep {
-    let ages = settings.retention.iter().map(|(table, age)| (table.clone(), age.duration()));
-    Upkeep {
-        compaction: Compaction { target_bytes: settings.upkeep.target_bytes, ..Compaction::default() },
-        retention: ages.collect(),
-        keep_versions: settings.upkeep.keep_versions.duration(),
-    }
 }

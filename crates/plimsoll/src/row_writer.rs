@@ -38,7 +38,7 @@ pub(crate) enum Encoding {
 
 /// Writes rows in one encoding.
 pub(crate) enum RowWriter<W: Write + Send> {
-    Csv(arrow::csv::Writer<W>),
+    Csv(Box<arrow::csv::Writer<W>>),
     Json(arrow::json::Writer<W, JsonArray>),
     Parquet(Box<ArrowWriter<W>>),
 }
@@ -54,7 +54,7 @@ impl<W: Write + Send> RowWriter<W> {
                 let mut writer = arrow::csv::WriterBuilder::new().with_header(true).build(out);
                 // Writes the header, so that no rows still leave the names of the columns.
                 writer.write(&guard(&RecordBatch::new_empty(Arc::clone(schema)))?)?;
-                Self::Csv(writer)
+                Self::Csv(Box::new(writer))
             }
             Encoding::Json => {
                 Self::Json(WriterBuilder::new().with_explicit_nulls(true).build::<_, JsonArray>(out))

@@ -137,7 +137,8 @@ mod tests {
     /// A name that somebody has pointed at this machine is no name of its own.
     #[test]
     fn hosts() {
-        let host = |host: &'static str| HeaderMap::from_iter([(header::HOST, HeaderValue::from_static(host))]);
+        let host =
+            |host: &'static str| HeaderMap::from_iter([(header::HOST, HeaderValue::from_static(host))]);
         for own in ["localhost:4320", "localhost", "127.0.0.1:4320", "127.0.0.1", "[::1]:4320", "[::1]"] {
             assert!(is_loopback(&host(own)), "{own}");
         }

@@ -47,11 +47,15 @@ pub(crate) struct Rows {
 pub(crate) enum Refused {
     #[error("{0}")]
     Wrong(String),
-    #[error("the answer has more than {0} rows: add a LIMIT, or run it with `plimsoll sql` or `plimsoll export`")]
+    #[error(
+        "the answer has more than {0} rows: add a LIMIT, or run it with `plimsoll sql` or `plimsoll export`"
+    )]
     TooManyRows(usize),
     #[error("the query took longer than {} s: narrow it to fewer days, or run it with `plimsoll sql`", .0.as_secs())]
     TooSlow(Duration),
-    #[error("the query needs more memory than queries have here ({0}): narrow it, or run it with `plimsoll sql`")]
+    #[error(
+        "the query needs more memory than queries have here ({0}): narrow it, or run it with `plimsoll sql`"
+    )]
     TooLarge(String),
     #[error("as many queries as this server takes are running: try again")]
     Busy,

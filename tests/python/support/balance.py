@@ -22,6 +22,8 @@ class Balance:
 
     def __init__(self):
         self.servers, self.samples, self.wrong = [], 0, []
+        # What was read last of each server that runs.
+        self.last = {}
         self.peak_bytes = 0
         self.stopped = threading.Event()
         self.thread = threading.Thread(target=self._watch, daemon=True)
@@ -52,8 +54,10 @@ class Balance:
                     # Killed, or just ending.
                     if server.process.poll() is not None:
                         self.servers.remove(server)
+                        self.last.pop(server, None)
                     continue
                 if state:
                     self.samples += 1
+                    self.last[server] = state
                     if off(state):
                         self.wrong.append(state)

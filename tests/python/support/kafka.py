@@ -5,8 +5,8 @@ import os
 import time
 from collections import Counter
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 PATIENCE_S = 60
@@ -28,11 +28,24 @@ def until(true, what, patience=PATIENCE_S, pause=0.1):
     return is_so
 
 
+def patiently(ask):
+    """An answer of the brokers, asked for again while one of them is away."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return ask()
+        except KafkaException:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+
+
 class Kafka:
     """The brokers at `bootstrap`."""
 
     def __init__(self, bootstrap):
         self.bootstrap = bootstrap
+        self.readers = {}
         self.admin = AdminClient({"bootstrap.servers": bootstrap})
         self.producer = Producer(
             {"bootstrap.servers": bootstrap, "acks": "all", "enable.idempotence": True, "linger.ms": 5}
@@ -69,22 +82,36 @@ class Kafka:
                     self.producer.poll(0.1)
         assert self.producer.flush(PATIENCE_S) == 0 and not failed, failed
 
+    def _reader(self, group):
+        """A client that asks in the name of a group and never joins it. (The admin client has such questions too,
+        and was seen to crash on them while a group was being made.)"""
+        if group not in self.readers:
+            options = {"bootstrap.servers": self.bootstrap, "group.id": group, "enable.auto.commit": False}
+            self.readers[group] = Consumer(options)
+        return self.readers[group]
+
     def ends(self, topic):
         """The next offset of each partition."""
-        asked = {TopicPartition(topic, number): OffsetSpec.latest() for number in self._partitions(topic)}
-        return {at.partition: told.result(PATIENCE_S).offset for at, told in self.admin.list_offsets(asked).items()}
+        reader = self._reader("nobody")
+
+        def ask():
+            at = [TopicPartition(topic, number) for number in self._partitions(topic)]
+            return {each.partition: reader.get_watermark_offsets(each, 10, False)[1] for each in at}
+
+        return patiently(ask)
 
     def committed(self, group, topic):
         """The offsets that a group has committed, by partition."""
-        try:
-            (answer,) = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)]).values()
-            return {at.partition: at.offset for at in answer.result(PATIENCE_S).topic_partitions if at.topic == topic}
-        except KafkaException:
-            return {}
+
+        def ask():
+            at = [TopicPartition(topic, number) for number in self._partitions(topic)]
+            return {each.partition: each.offset for each in self._reader(group).committed(at, 10) if each.offset >= 0}
+
+        return patiently(ask)
 
     def owners(self, group):
         """Which member of a group has which partitions, by the member's static id."""
-        described = self.admin.describe_consumer_groups([group])[group].result(PATIENCE_S)
+        described = patiently(lambda: self.admin.describe_consumer_groups([group])[group].result(PATIENCE_S))
         return {
             member.group_instance_id or member.member_id: sorted(
                 (at.topic, at.partition) for at in member.assignment.topic_partitions

@@ -8,7 +8,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from support.balance import spans
 from support.command import Plimsoll
 from support.crashes import Crashes
 from support.kafka import Kafka, fresh
@@ -28,7 +27,7 @@ def storm(plimsoll, minutes, seed, rate):
     trial = Storm(kafka, kafka.create(fresh("soak"), 6), fresh("soak"), plimsoll, seed, rate)
 
     def minute(trial):
-        states = [spans(server) for server in list(trial.servers.values())]
+        states = list(trial.books.last.values())
         told(
             "kafka",
             {

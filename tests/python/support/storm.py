@@ -170,10 +170,10 @@ class Storm:
             step("sending")
             with ThreadPoolExecutor() as pool:
                 tasks = [
-                    pool.submit(self._again, over, 2, self._a_reader_dies),
-                    pool.submit(self._again, over, 20, self._a_broker_dies),
-                    pool.submit(self._again, over, 0, self._readers_agree),
-                    pool.submit(self._again, over, 60, lambda: report(self)),
+                    pool.submit(self._again, over, (1, 3), self._a_reader_dies),
+                    pool.submit(self._again, over, (10, 30), self._a_broker_dies),
+                    pool.submit(self._again, over, (0, 0), self._readers_agree),
+                    pool.submit(self._again, over, (60, 60), lambda: report(self)),
                 ]
                 # Whatever went wrong in one ends all.
                 for task in as_completed(tasks):
@@ -190,9 +190,9 @@ class Storm:
             step("ended")
 
     def _again(self, over, pause, what):
-        """Does something again and again, `pause` seconds apart, until it is over."""
+        """Does something again and again, so many seconds apart (least, most), until it is over."""
         while not self.failed and (left := over - time.monotonic()) > 0:
-            time.sleep(min(left, pause * self.random.uniform(0.5, 1.5)))
+            time.sleep(min(left, self.random.uniform(*pause)))
             what()
 
     def _at_rest(self):

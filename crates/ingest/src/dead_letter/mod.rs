@@ -11,5 +11,5 @@ mod options;
 mod topic;
 
 pub(crate) use keeper::DeadLetters;
-pub(crate) use letter::{Letter, Origin};
+pub(crate) use letter::{Letter, Origin, START};
 pub use options::{DeadLetterOptions, DeadLetterPlace};

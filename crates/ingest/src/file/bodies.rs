@@ -11,6 +11,7 @@ use plimsoll_otlp::Encoding;
 use super::columns::Field;
 use super::content::{Content, Reader};
 use super::error::FileError;
+use super::letters;
 use super::lines::{self, Line, MAX_LINE};
 use super::options::{BadItem, FileFormat};
 use super::rows::RowReader;
@@ -19,7 +20,7 @@ use super::wire::{self, MAX_MESSAGE, WireError};
 use crate::signal::{Kept, position, speaks_of};
 
 /// Most bytes of a JSON document, which has to be in memory whole.
-const MAX_DOCUMENT: usize = 256 << 20;
+pub(super) const MAX_DOCUMENT: usize = 256 << 20;
 
 /// Bytes at which a request made of resource spans is full.
 const REQUEST: usize = 1 << 20;
@@ -80,7 +81,8 @@ impl Bodies {
         let name = content.name.clone();
         let start = reader.fill_buf().map_err(|error| content.failed(error))?;
         let format = if format == FileFormat::Auto { recognise(start) } else { format };
-        let of_rows = !speaks_otlp(first_line(start));
+        let line = first_line(start);
+        let of_rows = !speaks_otlp(line) && !letters::is_letter(line);
         let kind = match format {
             FileFormat::OtlpProto => Kind::Resources { reader, number: 0 },
             FileFormat::OtlpProtoDelimited => Kind::Delimited { reader, number: 0 },
@@ -150,6 +152,12 @@ impl Bodies {
                             bad.add(*number, format!("the line is longer than {MAX_LINE} bytes"))
                         }
                         Line::Whole(bytes) if bytes.trim_ascii().is_empty() => {}
+                        Line::Whole(bytes) if letters::is_letter(&bytes) => {
+                            match letters::body(&bytes, *number) {
+                                Ok(body) => return Ok(Some(body)),
+                                Err(reason) => bad.add(*number, reason),
+                            }
+                        }
                         Line::Whole(bytes) => match speaks_of(&bytes) {
                             None => bad.add(*number, "the line holds neither traces nor logs".to_owned()),
                             signal => {
@@ -182,7 +190,7 @@ impl Bodies {
 fn recognise(start: &[u8]) -> FileFormat {
     let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     match text.trim_ascii_start() {
-        [b'{', ..] => {
+        [b'{', ..] if start.first() != Some(&b'\n') || starts_json(text) => {
             let line = first_line(start);
             let whole =
                 line.len() == start.len() || serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok();
@@ -194,6 +202,13 @@ fn recognise(start: &[u8]) -> FileFormat {
         _ if start.first() == Some(&0) && start.get(4) == Some(&0x0a) => FileFormat::OtlpProtoDelimited,
         _ => FileFormat::Csv,
     }
+}
+
+/// Whether it starts with a JSON value, or is the start of one. Protobuf may begin with a line feed and a
+/// length that looks like a brace.
+fn starts_json(text: &[u8]) -> bool {
+    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<serde::de::IgnoredAny>();
+    values.next().is_some_and(|value| value.map_or_else(|error| error.is_eof(), |_| true))
 }
 
 /// The first line that is not blank, as far as it is in the buffer.

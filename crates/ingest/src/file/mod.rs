@@ -1,4 +1,4 @@
-//! Ingest of files: OTLP bodies, the collector's file-exporter lines, and request traces as CSV or
+//! Ingest of files: OTLP bodies, the collector's file-exporter lines, dead letters, and request traces as CSV or
 //! JSON lines, each of whose rows is a run of one model call.
 //!
 //! Everything becomes an OTLP request first and is decoded like one, so that a file and the wire give
@@ -13,6 +13,7 @@ mod columns;
 mod content;
 mod error;
 mod explain;
+mod letters;
 mod lines;
 mod options;
 mod rows;

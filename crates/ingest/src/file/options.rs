@@ -29,7 +29,7 @@ pub enum FileFormat {
     OtlpProtoDelimited,
     /// One OTLP request of traces or logs in JSON.
     OtlpJson,
-    /// JSON lines: OTLP requests, or rows of a request trace.
+    /// JSON lines: OTLP requests or dead letters, or rows of a request trace.
     Jsonl,
     /// A request trace with a header line; commas, semicolons or tabs.
     Csv,

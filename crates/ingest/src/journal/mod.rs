@@ -5,7 +5,7 @@
 //! tells their senders. Records hold the bytes as they came, so a decoder of a later version can
 //! still read them. What the lake has stored is released, and whole segments are deleted.
 //!
-//! The journal knows nothing of spans or tables; it leaves to [`crate::Ingest`] what to keep, what to
+//! The journal knows nothing of spans or tables (only [`unflushed`] asks the lake how far it came); it leaves to [`crate::Ingest`] what to keep, what to
 //! release and what to do with a record that is replayed.
 //!
 //! Invariant: a record whose sender was told `Ok` is found by every later [`Journal::replay`] until it
@@ -21,6 +21,7 @@ mod record;
 mod replay;
 mod scan;
 mod segment;
+mod unflushed;
 mod writer;
 
 pub use disk::{Disk, DiskFile, LocalDisk};
@@ -28,3 +29,4 @@ pub use error::{AppendError, JournalError};
 pub use log::{Journal, JournalOptions, Opened};
 pub use record::{Entry, Record};
 pub use replay::{Damage, Replay, Replayed};
+pub use unflushed::unflushed;

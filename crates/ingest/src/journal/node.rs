@@ -95,6 +95,11 @@ impl Node {
     }
 }
 
+/// Whose a directory is, looked at from outside; `None` where it is no journal.
+pub(super) fn look(directory: &Path) -> Result<Option<Node>, JournalError> {
+    Ok(read(&directory.join(NODE))?.map(|written| written.node))
+}
+
 /// Notes that another process writes under this directory's id: the lake holds our records up to `held`
 /// and then another's.
 pub(super) fn refuse(directory: &Path, held: u64) -> io::Result<()> {

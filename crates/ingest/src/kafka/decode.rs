@@ -10,14 +10,13 @@ use arrow::array::{RecordBatch, UInt32Array};
 use arrow::compute::{concat_batches, take_record_batch};
 use jiff::Timestamp;
 use plimsoll_otlp::{DecodeError, Decoded, Decoder, Encoding, Receipt};
-use serde::de::IgnoredAny;
 
 use super::lane::{Portion, Tally};
 use super::message::Message;
 use crate::budget::Budget;
 use crate::dead_letter::{Letter, Origin};
 use crate::inflate::{Coding, inflate};
-use crate::signal::{Kept, METRICS_TURNED_AWAY, by_signal, metric_points, speaks_of};
+use crate::signal::{Kept, METRICS_TURNED_AWAY, by_signal, metric_points, sniff, speaks_of};
 
 /// The header that names the signal, for bodies that don't show it.
 pub(crate) const SIGNAL_HEADER: &str = "plimsoll.signal";
@@ -244,18 +243,6 @@ fn encoding(content_type: Option<&str>) -> Option<Encoding> {
     }
 }
 
-/// How a body is written: an OTLP request in JSON starts with a brace and one in protobuf with a line feed,
-/// which may well be followed by a length that looks like a brace.
-fn sniff(body: &[u8]) -> Encoding {
-    let text = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    let brace = text.trim_ascii_start().starts_with(b"{");
-    if brace && (text.first() != Some(&b'\n') || serde_json::from_slice::<IgnoredAny>(text).is_ok()) {
-        Encoding::Json
-    } else {
-        Encoding::Protobuf
-    }
-}
-
 /// The reason why a body gives nothing, unless it is metrics.
 fn neither(body: &[u8], encoding: Encoding, reason: &str) -> String {
     match metric_points(body, encoding) {
@@ -298,15 +285,5 @@ mod tests {
         let rows = RecordBatch::try_new(schema, vec![Arc::new(numbers)]).map(|rows| rows.slice(7, 1));
         let fitted = rows.map(fitting);
         assert!(fitted.is_ok_and(|rows| rows.num_rows() == 1 && rows.get_array_memory_size() < 1000));
-    }
-
-    /// A protobuf body whose first length is 123 is no JSON, and JSON may start with a line feed.
-    #[test]
-    fn a_line_feed_is_no_space_in_protobuf() {
-        assert_eq!(sniff(b"\n{\x0a\x00"), Encoding::Protobuf);
-        assert_eq!(sniff(b"\n{\"resourceSpans\": []}\n"), Encoding::Json);
-        assert_eq!(sniff(b" {\"resourceSpans\": []"), Encoding::Json);
-        assert_eq!(sniff(b"\xef\xbb\xbf{}"), Encoding::Json);
-        assert_eq!(sniff(b"junk"), Encoding::Protobuf);
     }
 }

@@ -99,6 +99,69 @@ async fn a_full_disk_refuses_and_loses_nothing() {
     assert_eq!(ingest.counts().damaged, 0);
 }
 
+/// Where the inner half of [`a_small_file_system_fills_and_recovers`] finds its file system.
+const SMALL: &str = "PLIMSOLL_TEST_SMALL_FILE_SYSTEM";
+
+/// A real file system that is full: refused until the lake has stored what is there, then taken again, by
+/// itself. It is mounted in a namespace of its own, where the system lets a user do that.
+#[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::print_stdout, reason = "a skipped test says so")]
+async fn a_small_file_system_fills_and_recovers() {
+    if let Some(small) = std::env::var_os(SMALL) {
+        return fill(Path::new(&small)).await;
+    }
+    let mounted = tempfile::tempdir().unwrap();
+    let script = "mount -t tmpfs -o size=4m none \"$0\" || exit 77; exec \"$@\"";
+    let inner = ["--exact", "disk::a_small_file_system_fills_and_recovers"];
+    let run = std::process::Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
+        .arg(mounted.path())
+        .arg(std::env::current_exe().unwrap())
+        .args(inner)
+        .env(SMALL, mounted.path())
+        .output();
+    match run {
+        Ok(run) if run.status.success() => {}
+        Ok(run) if String::from_utf8_lossy(&run.stdout).contains("running") => {
+            let said = [run.stdout, run.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
+            assert!(run.status.success(), "{}", said.concat());
+        }
+        _ => println!("skipped: this system lets a user mount nothing"),
+    }
+}
+
+async fn fill(small: &Path) {
+    let place = Place::new().await;
+    let mut config = place.config();
+    config.journal.directory = small.join("journal");
+    config.journal.segment_age = std::time::Duration::ZERO;
+    let ingest = place.start_with(config).await;
+    let long = "x".repeat(100_000);
+    let mut taken = 0;
+    for _round in 0..3 {
+        let refused = loop {
+            let answer = post(&ingest, body(&[format!("{taken}{long}").as_str()])).await;
+            if answer.status != 200 {
+                break answer;
+            }
+            taken += 1;
+            assert!(taken < 1000, "the file system does not fill");
+        };
+        assert_eq!((refused.status, refused.header("retry-after")), (503, "5"));
+        assert!(ingest.alive(), "a full disk is no reason to restart");
+        ingest.flush().await.unwrap();
+        // Segments go once they are stored; the journal's own thread does that.
+        while post(&ingest, body(&[format!("{taken}{long}").as_str()])).await.status != 200 {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        taken += 1;
+    }
+    ingest.flush().await.unwrap();
+    let names = place.names().await;
+    assert_eq!(names.len(), taken);
+    assert!(names.values().all(|times| *times == 1));
+}
+
 /// After a failed sync nothing that the disk says can be trusted: nothing is acknowledged any more,
 /// the process asks for its restart, and the restart keeps what had been acknowledged.
 #[tokio::test(flavor = "multi_thread")]

@@ -5,6 +5,8 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use plimsoll_ingest::file::{Field, FileError, FileInput, FileOptions, FileReport, TimeUnit, ingest_file};
 use prost::Message;
 
@@ -156,6 +158,50 @@ async fn otlp_files_are_read_in_every_form() {
     assert_eq!(text(&place, "empty.json", "").await.spans, 0);
     let names: Vec<_> = place.names().await.into_keys().collect();
     assert_eq!(names, ["first", "line", "one", "pretty", "proto", "second", "two", "zstd"]);
+}
+
+/// A dead letter gives what its body gives now, however it was packed, and only once; what is still wrong
+/// with one is told and costs the others nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn dead_letters_are_replayed() {
+    let place = Place::new().await;
+    let letter = |hints: [&str; 3], body: &[u8]| {
+        let [signal, encoding, coding] =
+            hints.map(|hint| if hint.is_empty() { "null".to_owned() } else { format!("\"{hint}\"") });
+        let body = STANDARD.encode(body);
+        format!(
+            r#"{{"plimsoll_dead_letter":1,"received":"2026-01-05T10:00:00Z","from":{{"kafka":{{"cluster":"c","topic":"t","topic_id":"t","partition":0,"offset":7}}}},"reason":"\"resourceSpans\" it lacks","signal":{signal},"encoding":{encoding},"content_encoding":{coding},"headers":{{"n":null}},"key":null,"body":"{body}"}}"#
+        )
+    };
+    let json = serde_json::to_vec(&request(vec![span("json")])).unwrap();
+    let lines = [
+        letter(["traces", "otlp_proto", ""], &body(&["told"])),
+        letter(["", "", ""], &body(&["shown"])),
+        letter(["traces", "otlp_proto", "gzip"], &gzip(&body(&["packed"]))),
+        letter(["", "", ""], &json),
+        letter(["", "", ""], b"junk"),
+        letter(["", "", ""], b""),
+        letter(["", "", "br"], &json),
+        letter(["", "", ""], &json).replace("letter\":1", "letter\":2"),
+        String::from_utf8(json.clone()).unwrap().replace("json", "no letter"),
+    ];
+    let report = text(&place, "letters.json", lines.join("\n")).await;
+    assert_eq!((report.spans, report.lines_bad), (5, 4), "{:?}", report.bad);
+    assert_eq!(report.bad.iter().map(|bad| bad.item).collect::<Vec<_>>(), [5, 6, 7, 8]);
+    let names: Vec<_> = place.names().await.into_keys().collect();
+    assert_eq!(names, ["json", "no letter", "packed", "shown", "told"]);
+    assert!(text(&place, "again.json", lines.join("\n")).await.already_ingested);
+}
+
+/// A trace request in protobuf may start like JSON does: a line feed, and a length that is a brace.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_length_is_no_brace() {
+    let place = Place::new().await;
+    let bodies = (1..200).map(|length| body(&["x".repeat(length).as_str()]));
+    let like_json = bodies.into_iter().find(|body| body.starts_with(b"\n{")).unwrap();
+    assert_eq!(text(&place, "like.json", like_json).await.spans, 1);
+    let json = serde_json::to_string_pretty(&request(vec![span("json")])).unwrap();
+    assert_eq!(text(&place, "json.json", format!("\n{json}")).await.spans, 1);
 }
 
 /// A crash half-way leaves whole chunks; the next ingest adds the rest, so that each row is there once.

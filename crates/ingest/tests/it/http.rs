@@ -5,6 +5,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
+use opentelemetry_proto::tonic::collector::metrics::v1::metrics_service_client::MetricsServiceClient;
+use opentelemetry_proto::tonic::collector::metrics::v1::{
+    ExportMetricsServiceRequest, ExportMetricsServiceResponse,
+};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
 use opentelemetry_proto::tonic::logs::v1::{LogRecord, ResourceLogs, ScopeLogs};
 use prost::Message;
@@ -180,7 +184,18 @@ async fn metrics_are_turned_away_with_success() {
     assert_eq!(answer.json()["partialSuccess"]["rejectedDataPoints"], "3");
     let answer = send(address, "POST", "/v1/metrics", &[PROTOBUF], b"\xff".to_vec()).await;
     assert_eq!(answer.status, 400);
-    assert_eq!((ingest.counts().other_signals, ingest.counts().received), (3, 0));
+    let metrics: ExportMetricsServiceRequest = serde_json::from_value(metrics).unwrap();
+    let answer = send(address, "POST", "/v1/metrics", &[PROTOBUF], metrics.encode_to_vec()).await;
+    let partial = ExportMetricsServiceResponse::decode(answer.body.as_slice()).unwrap().partial_success;
+    assert!(partial.is_some_and(|partial| partial.rejected_data_points == 3
+        && partial.error_message.contains("metrics are not stored here")));
+    let mut client =
+        MetricsServiceClient::connect(format!("http://{}", ingest.grpc_addr().unwrap())).await.unwrap();
+    let partial = client.export(metrics).await.unwrap().into_inner().partial_success;
+    assert!(
+        partial.is_some_and(|partial| partial.rejected_data_points == 3 && !partial.error_message.is_empty())
+    );
+    assert_eq!((ingest.counts().other_signals, ingest.counts().received), (9, 0));
 }
 
 /// Logs on the path of traces look like spans without ids: none is stored, and the sender is told.

@@ -16,6 +16,7 @@ use rdkafka::producer::DefaultProducerContext;
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 use rdkafka::{ClientConfig, Message as _, Offset, TopicPartitionList};
 
+use crate::kafka_support;
 use crate::support::{Place, body, post, request, send, span};
 
 const TOPIC: &str = "otlp";
@@ -285,4 +286,38 @@ async fn a_receiver_leaves_no_spans_behind() {
     ingest.shutdown(Duration::from_secs(5)).await;
     assert!(start(config).await.is_ok());
     assert_eq!(names(&topic(&cluster)), ["forwarded"]);
+}
+
+/// From a receiver's acknowledgement through the topic into the lake: each span once, whatever its encoding
+/// and size, with a writer killed on the way.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_forwarded_is_stored_once() {
+    let place = Place::new().await;
+    let cluster = kafka_support::Cluster::new(1, 3);
+    let mut connection = KafkaConnection::new(cluster.mock.bootstrap_servers());
+    connection.properties.insert("message.max.bytes".to_owned(), "20000".to_owned());
+    let log = LogKind::Kafka(KafkaLog { connection, topic: kafka_support::TOPIC.to_owned() });
+    let receiver = start(&place, IngestConfig { log, ..place.config() }).await;
+    let writer = place.start_with(cluster.config(&place, "first")).await;
+    let mut sent = 0;
+    for round in 0..6 {
+        for number in 0..10 {
+            let name = format!("small-{round}-{number}");
+            assert_eq!(post(&receiver, body(&[name.as_str()])).await.status, 200);
+        }
+        let names: Vec<_> = (0..500).map(|number| format!("large-{round}-{number}")).collect();
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        assert_eq!(post(&receiver, body(&names)).await.status, 200);
+        sent += 510;
+        if round == 2 {
+            kafka_support::until("some are stored", &[&writer], || writer.counts().stored > 0).await;
+        }
+    }
+    let counts = receiver.counts();
+    assert_eq!((counts.received, counts.forwarded, counts.in_flight), (sent, sent, 0));
+    drop(writer);
+    let writer = place.start_with(cluster.config(&place, "second")).await;
+    kafka_support::until_stored(&place, sent, &[&writer]).await;
+    kafka_support::each_once(&place, usize::try_from(sent).unwrap()).await;
+    assert!(kafka_support::letters(&place, "second").is_empty());
 }

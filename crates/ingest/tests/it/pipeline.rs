@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plimsoll_ingest::journal::JournalError;
-use plimsoll_ingest::{Counts, Ingest, IngestError};
+use plimsoll_ingest::journal::{Entry, Journal, JournalError, unflushed};
+use plimsoll_ingest::{Coding, Counts, Ingest, IngestError, Kept};
 use plimsoll_lake::Lake;
+use plimsoll_otlp::Encoding;
 use prost::Message;
 
 use crate::support::{Place, body, post, request, span, strings, timeless};
@@ -213,9 +214,8 @@ async fn a_large_backlog_is_stored_bit_by_bit() {
         let counts = ingest.counts();
         assert!(settled(counts));
         most = most.max(ingest.backlog_bytes());
-        match tokio::time::timeout(Duration::from_micros(200), &mut flush).await {
-            Ok(flushed) => break flushed.unwrap(),
-            Err(_) => {}
+        if let Ok(flushed) = tokio::time::timeout(Duration::from_micros(200), &mut flush).await {
+            break flushed.unwrap();
         }
     }
     // A file's worth, and the record that makes it one.
@@ -248,6 +248,76 @@ async fn a_failing_lake_is_waited_for() {
     let names: Vec<_> = place.names().await.into_iter().collect();
     assert_eq!(names, [("good", 1), ("later", 1)].map(|(name, n)| (name.to_owned(), n)));
     assert_eq!(strings(&place.rows("quarantine").await, "reason"), ["time_out_of_range"]);
+}
+
+/// A record that no decoder can read any more is kept whole as a dead letter, with where it came from; the
+/// records around it are stored, and the letter is written once however often it is read back.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_undecodable_record_becomes_a_dead_letter() {
+    let place = Place::new().await;
+    let opened = Journal::open(place.config().journal).unwrap();
+    let node = opened.node().to_owned();
+    let journal = opened.start(0).unwrap();
+    let bodies = [body(&["before"]), b"junk".to_vec(), body(&["after"])];
+    let (durable, taken) = std::sync::mpsc::channel();
+    for body in bodies {
+        let durable = durable.clone();
+        let entry = Entry {
+            received_unix_micros: 1_700_000_000_000_000,
+            signal: Kept::Traces,
+            encoding: Encoding::Protobuf,
+            coding: Coding::Identity,
+            body: body.into(),
+        };
+        journal.append(entry, move |seq| durable.send(seq.unwrap()).unwrap());
+    }
+    drop(durable);
+    let seqs: Vec<u64> = taken.iter().collect();
+    drop(journal);
+    for _ in 0..2 {
+        // The first start is killed before it has stored anything.
+        let ingest = place.start().await;
+        while ingest.counts().in_flight < 2 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let counts = ingest.counts();
+        assert_eq!((counts.received, counts.dead_letters, counts.damaged), (2, 1, 0));
+        drop(ingest);
+    }
+    let ingest = place.start().await;
+    ingest.flush().await.unwrap();
+    assert!(settled(ingest.counts()));
+    assert_eq!(place.names().await.into_keys().collect::<Vec<_>>(), ["after", "before"]);
+    let dead = fs::read_dir(place.journal().join("dead")).unwrap();
+    let dead: Vec<_> = dead.map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(dead, [place.journal().join(format!("dead/journal-{node}-{}.json", seqs[1]))]);
+    let letter: serde_json::Value = serde_json::from_slice(&fs::read(&dead[0]).unwrap()).unwrap();
+    assert_eq!((&letter["body"], &letter["signal"]), (&"anVuaw==".into(), &"traces".into()));
+    drop(ingest);
+    let ingest = place.start().await;
+    ingest.flush().await.unwrap();
+    assert_eq!(ingest.counts().dead_letters, 0, "it is released with what came after it");
+}
+
+/// What the lake does not hold yet is counted beside the process that has the journal, and nothing changes.
+#[tokio::test(flavor = "multi_thread")]
+async fn unflushed_records_are_counted_from_outside() {
+    let place = Place::new().await;
+    assert_eq!(unflushed(&place.journal(), &place.lake).await.unwrap(), 0);
+    assert!(!place.journal().exists());
+    let ingest = place.start().await;
+    assert_eq!(post(&ingest, body(&["stored"])).await.status, 200);
+    ingest.flush().await.unwrap();
+    assert_eq!(unflushed(&place.journal(), &place.lake).await.unwrap(), 0);
+    for name in ["one", "two"] {
+        assert_eq!(post(&ingest, body(&[name])).await.status, 200);
+    }
+    assert_eq!(unflushed(&place.journal(), &place.lake).await.unwrap(), 2);
+    drop(ingest);
+    assert_eq!(unflushed(&place.journal(), &place.lake).await.unwrap(), 2);
+    let ingest = place.start().await;
+    ingest.flush().await.unwrap();
+    assert_eq!(unflushed(&place.journal(), &place.lake).await.unwrap(), 0);
 }
 
 /// A copied journal directory carries its node id along: a process that is given it is told so before it

@@ -87,8 +87,8 @@ async fn a_closed_day_becomes_one_file() -> Outcome {
     assert_eq!(now.files().len(), 1, "{:?}", names(&now));
     assert!(now.files()[0].is_sorted());
     let found = table.read(&now.files()[0]).await?;
-    let column = found[0].column_by_name("n").ok_or("no n")?.clone();
-    let column = arrow::array::AsArray::as_primitive::<arrow::datatypes::Int64Type>(&column).clone();
+    let column = found[0].column_by_name("n").ok_or("no n")?;
+    let column = arrow::array::AsArray::as_primitive::<arrow::datatypes::Int64Type>(column);
     assert!(column.values().is_sorted());
     assert_eq!(column.len(), 54);
     Ok(())
@@ -272,7 +272,7 @@ async fn rows_are_taken_out() -> Outcome {
                 .cloned()
                 .ok_or_else(|| Error::Encode { table: "numbers".to_owned(), reason: "no n".to_owned() })?;
             let n = arrow::array::AsArray::as_primitive::<arrow::datatypes::Int64Type>(&n).clone();
-            Ok(n.iter().map(|n| n.map(|n| n % 2 == 0 && n < 10 || n >= 10 && n < 20)).collect())
+            Ok(n.iter().map(|n| n.map(|n| n % 2 == 0 && n < 10 || (10..20).contains(&n))).collect())
         };
         if let Filtered::Changed { file: rest, removed } = table.filter(file, keep).await? {
             add.extend(rest);

@@ -60,6 +60,9 @@ impl<'a> Field<'a> {
     }
 }
 
+/// A field's number, its value, and the bytes of both.
+pub(crate) type Whole<'a> = (u32, Field<'a>, &'a [u8]);
+
 /// Reads the fields of one message in the order in which they stand.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursor<'a> {
@@ -82,7 +85,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next field's number and content, and all of its bytes, the tag included.
-    pub(crate) fn next_whole(&mut self) -> Result<Option<(u32, Field<'a>, &'a [u8])>, Malformed> {
+    pub(crate) fn next_whole(&mut self) -> Result<Option<Whole<'a>>, Malformed> {
         let before = self.rest;
         Ok(self.next()?.map(|(tag, field)| (tag, field, &before[..before.len() - self.rest.len()])))
     }

@@ -68,7 +68,7 @@ impl Demo {
 
         let started = Instant::now();
         let progress = Progress::spinner();
-        let ingest = serve::start(&settings, Some(&lake)).await?;
+        let ingest = serve::start(&settings, Some(&lake), serve::Threads::default()).await?;
         let Some(http) = ingest.http_addr() else {
             return Err(Failure::internal("the receiver does not listen"));
         };

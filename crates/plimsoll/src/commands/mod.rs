@@ -1,8 +1,11 @@
 //! The subcommands, one file each.
 
 pub(crate) mod check;
+pub(crate) mod compact;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod erase;
+mod erase_receipt;
 pub(crate) mod explain;
 mod explain_page;
 pub(crate) mod export;

@@ -59,9 +59,11 @@ impl Roles {
             return Err("serve.roles is empty: name some of receive, write, jobs, query".to_owned());
         }
         if self.has(Role::Receive) && !self.has(Role::Write) && !on_topic {
-            return Err("a process that receives and does not write would fill its disk: keep requests on a topic \
+            return Err(
+                "a process that receives and does not write would fill its disk: keep requests on a topic \
                         ([journal] topic), or give it the role write too"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         Ok(())
     }

@@ -14,7 +14,12 @@ use tokio::{
     time::{Instant, interval},
 };
 
-use super::{background, receiving, runtime::RoleRuntime, status::ServeStatus};
+use super::{
+    background,
+    receiving::{self, Threads},
+    runtime::RoleRuntime,
+    status::ServeStatus,
+};
 use crate::{
     failure::Failure,
     open,
@@ -113,7 +118,17 @@ impl Running {
         let lake = if roles.need_a_lake() { Some(open::lake(settings).await?) } else { None };
         let mut runtimes = Vec::new();
         let ingest = if roles.has(Role::Receive) || roles.has(Role::Write) {
-            Some(Arc::new(receiving::start(settings, lake.as_ref()).await?))
+            let mut threads = Threads::default();
+            for (role, name, handle) in
+                [(Role::Receive, "receive", &mut threads.receive), (Role::Write, "write", &mut threads.write)]
+            {
+                if roles.has(role) {
+                    let runtime = RoleRuntime::start(name)?;
+                    *handle = Some(runtime.handle());
+                    runtimes.push(runtime);
+                }
+            }
+            Some(Arc::new(receiving::start(settings, lake.as_ref(), threads).await?))
         } else {
             None
         };
@@ -139,8 +154,7 @@ impl Running {
         };
         let (stop, stopped) = watch::channel(false);
         let status = ServeStatus { ingest: ingest.clone(), metrics: Box::new(own.scrape()) };
-        let pages =
-            tokio::spawn(plimsoll_web::serve(web, Arc::new(status), queries, ended(stopped.clone())));
+        let pages = tokio::spawn(plimsoll_web::serve(web, Arc::new(status), queries, ended(stopped.clone())));
         let mut background = Vec::new();
         if let Some(lake) = lake.filter(|_| roles.has(Role::Jobs)) {
             let runtime = RoleRuntime::start("jobs")?;

@@ -7,4 +7,4 @@ mod runtime;
 mod status;
 
 pub(crate) use command::Serve;
-pub(super) use receiving::start;
+pub(super) use receiving::{Threads, start};
