@@ -100,9 +100,9 @@ pub(super) fn assign(consumer: &Consumer, placed: &[Placed]) -> KafkaResult<()> 
 }
 
 /// Lets partitions go.
-pub(super) fn unassign(consumer: &Consumer, partitions: &[TopicPartition]) -> KafkaResult<()> {
+pub(super) fn unassign(consumer: &Consumer, partitions: &TopicPartitionList) -> KafkaResult<()> {
     match consumer.rebalance_protocol() {
-        RebalanceProtocol::Cooperative => consumer.incremental_unassign(&list(partitions)),
+        RebalanceProtocol::Cooperative => consumer.incremental_unassign(partitions),
         _ => consumer.unassign(),
     }
 }
@@ -164,11 +164,7 @@ impl ClientContext for Context {
 impl ConsumerContext for Context {
     fn rebalance(&self, consumer: &Consumer, error: RDKafkaRespErr, list: &mut TopicPartitionList) {
         if self.closing.load(Ordering::Relaxed) {
-            let let_go = match consumer.rebalance_protocol() {
-                RebalanceProtocol::Cooperative => consumer.incremental_unassign(list),
-                _ => consumer.unassign(),
-            };
-            if let Err(error) = let_go {
+            if let Err(error) = unassign(consumer, list) {
                 tracing::debug!(%error, "partitions were let go at the end");
             }
             return;

@@ -133,7 +133,7 @@ impl Reader {
             let stopped = match made {
                 Ok(member) => {
                     let stopped = self.read(&member);
-                    member.context().close();
+                    close(member);
                     stopped
                 }
                 Err(error) => Stopped::Failed(error.to_string()),
@@ -293,7 +293,7 @@ impl Reader {
                     Some(Change::Assign(partitions)) => self.ask(partitions, consumer),
                     Some(Change::Relocate(mut partitions)) => {
                         partitions.retain(|at| self.state.partitions.contains(at));
-                        if let Err(error) = consumer::unassign(consumer, &partitions) {
+                        if let Err(error) = consumer::unassign(consumer, &consumer::list(&partitions)) {
                             tracing::warn!(%error, "partitions were not stopped");
                         }
                         self.ask(partitions, consumer);
@@ -393,9 +393,10 @@ impl Reader {
     }
 
     fn let_go(&mut self, partitions: &[TopicPartition], consumer: &Arc<Consumer>) {
+        let list = consumer::list(partitions);
         if self.state.paused {
             // They would still be paused when they come back.
-            let resumed = consumer.resume(&consumer::list(partitions));
+            let resumed = consumer.resume(&list);
             if let Err(error) = resumed {
                 tracing::warn!(%error, "partitions leave paused");
             }
@@ -406,7 +407,7 @@ impl Reader {
                 status.partitions.remove(at);
             });
         }
-        if let Err(error) = consumer::unassign(consumer, partitions) {
+        if let Err(error) = consumer::unassign(consumer, &list) {
             tracing::warn!(%error, "partitions were not let go");
         }
         tracing::info!(partitions = partitions.len(), "partitions were let go");
@@ -498,6 +499,15 @@ impl Reader {
             std::thread::sleep(POLL);
         }
         false
+    }
+}
+
+/// Closes a member on this thread, which may take as long as its brokers are away: what it is still asked
+/// holds it for some seconds, and must not be what closes it, on a thread that the runtime waits for.
+fn close(member: Arc<Consumer>) {
+    member.context().close();
+    while Arc::strong_count(&member) > 1 {
+        std::thread::sleep(POLL);
     }
 }
 

@@ -76,6 +76,19 @@ async fn a_lake_that_refuses_is_waited_for() {
     until("going on", &[&ingest], || !ingest.kafka().unwrap().paused).await;
 }
 
+/// A member that is told to end before it knows where to read from closes, instead of waiting for ever for an
+/// answer that it owes the group itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_end_before_the_first_message() {
+    let (cluster, (place, weather)) = (Cluster::new(1, 2), Place::in_memory());
+    let ingest = place.start_with(cluster.config(&place, "a")).await;
+    weather.refuse(true);
+    until("partitions", &[&ingest], || ingest.kafka().unwrap().rebalances > 0).await;
+    assert!(ingest.kafka().unwrap().partitions.is_empty());
+    let ended = tokio::time::timeout(Duration::from_secs(120), ingest.shutdown(Duration::from_secs(3600)));
+    assert!(ended.await.is_ok(), "it never ends");
+}
+
 /// A commit whose answer was lost is known again although more has come meanwhile: all rows are stored,
 /// each once.
 #[tokio::test(flavor = "multi_thread")]
