@@ -14,7 +14,10 @@
 
 use std::{net::IpAddr, sync::Arc};
 
-use arrow::{ipc::writer::StreamWriter, json::ArrayWriter};
+use arrow::{
+    ipc::writer::StreamWriter,
+    json::writer::{JsonArray, WriterBuilder},
+};
 use axum::{
     Json,
     body::Bytes,
@@ -108,7 +111,8 @@ fn stream(rows: &Rows) -> Result<Vec<u8>, arrow::error::ArrowError> {
 
 fn array(rows: &Rows) -> Result<Vec<u8>, arrow::error::ArrowError> {
     let mut bytes = Vec::new();
-    let mut writer = ArrayWriter::new(&mut bytes);
+    // As the command prints them: a null is there, not left out.
+    let mut writer = WriterBuilder::new().with_explicit_nulls(true).build::<_, JsonArray>(&mut bytes);
     for batch in &rows.batches {
         writer.write(batch)?;
     }
