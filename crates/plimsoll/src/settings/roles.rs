@@ -22,6 +22,18 @@ pub(crate) enum Role {
     Query,
 }
 
+impl Role {
+    /// What it is called, in settings and as the name of its threads.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Receive => "receive",
+            Self::Write => "write",
+            Self::Jobs => "jobs",
+            Self::Query => "query",
+        }
+    }
+}
+
 /// The roles of a process.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
@@ -71,7 +83,7 @@ impl Roles {
 
 impl fmt::Display for Roles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<String> = self.0.iter().map(|role| format!("{role:?}").to_lowercase()).collect();
+        let names: Vec<&str> = self.0.iter().map(|role| role.name()).collect();
         f.write_str(&names.join(","))
     }
 }

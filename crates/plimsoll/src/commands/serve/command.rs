@@ -8,6 +8,7 @@ use plimsoll_profile::Limits;
 use plimsoll_web::{Queries, QueryLimits};
 use tokio::{
     net::TcpListener,
+    runtime::Handle,
     signal::unix::{SignalKind, signal},
     sync::watch,
     task::JoinHandle,
@@ -17,7 +18,7 @@ use tokio::{
 use super::{
     background,
     receiving::{self, Threads},
-    runtime::RoleRuntime,
+    runtime::Runtimes,
     status::ServeStatus,
 };
 use crate::{
@@ -60,7 +61,7 @@ struct Running {
     /// Rounds of jobs and upkeep; they end only when asked to.
     background: Vec<JoinHandle<()>>,
     stop: watch::Sender<bool>,
-    runtimes: Vec<RoleRuntime>,
+    runtimes: Runtimes,
 }
 
 impl Serve {
@@ -116,18 +117,12 @@ impl Running {
         let roles = &settings.serve.roles;
         // Receivers that keep requests on a topic have no lake, and no right to one.
         let lake = if roles.need_a_lake() { Some(open::lake(settings).await?) } else { None };
-        let mut runtimes = Vec::new();
+        let mut runtimes = Runtimes::default();
+        let threads = Threads {
+            receive: runtimes.start(Role::Receive, roles)?,
+            write: runtimes.start(Role::Write, roles)?,
+        };
         let ingest = if roles.has(Role::Receive) || roles.has(Role::Write) {
-            let mut threads = Threads::default();
-            for (role, name, handle) in
-                [(Role::Receive, "receive", &mut threads.receive), (Role::Write, "write", &mut threads.write)]
-            {
-                if roles.has(role) {
-                    let runtime = RoleRuntime::start(name)?;
-                    *handle = Some(runtime.handle());
-                    runtimes.push(runtime);
-                }
-            }
             Some(Arc::new(receiving::start(settings, lake.as_ref(), threads).await?))
         } else {
             None
@@ -143,12 +138,9 @@ impl Running {
             web = %web.local_addr()?,
             "serving"
         );
-        let queries = match &lake {
-            Some(lake) if roles.has(Role::Query) && settings.web.listen.ip().is_loopback() => {
-                let runtime = RoleRuntime::start("query")?;
-                let queries = queries(settings, lake, &runtime)?;
-                runtimes.push(runtime);
-                Some(queries)
+        let queries = match (&lake, runtimes.start(Role::Query, roles)?) {
+            (Some(lake), Some(there)) if settings.web.listen.ip().is_loopback() => {
+                Some(queries(settings, lake, there)?)
             }
             _ => None,
         };
@@ -156,16 +148,13 @@ impl Running {
         let status = ServeStatus { ingest: ingest.clone(), metrics: Box::new(own.scrape()) };
         let pages = tokio::spawn(plimsoll_web::serve(web, Arc::new(status), queries, ended(stopped.clone())));
         let mut background = Vec::new();
-        if let Some(lake) = lake.filter(|_| roles.has(Role::Jobs)) {
-            let runtime = RoleRuntime::start("jobs")?;
+        if let (Some(lake), Some(there)) = (lake, runtimes.start(Role::Jobs, roles)?) {
             let sessions = open::sessions(settings)?;
             let every = settings.jobs.every.duration();
             let jobs = background::jobs(lake.clone(), sessions.clone(), every, stopped.clone());
-            background.push(runtime.handle().spawn(jobs));
+            background.push(there.spawn(jobs));
             let (options, every) = (open::upkeep(settings), settings.upkeep.every.duration());
-            let keep_up = background::keep_up(lake, sessions, options, every, stopped);
-            background.push(runtime.handle().spawn(keep_up));
-            runtimes.push(runtime);
+            background.push(there.spawn(background::keep_up(lake, sessions, options, every, stopped)));
         }
         Ok(Self { ingest, pages, background, stop, runtimes })
     }
@@ -211,14 +200,14 @@ impl Running {
     }
 }
 
-fn queries(settings: &Settings, lake: &Lake, runtime: &RoleRuntime) -> Result<Queries, Failure> {
+fn queries(settings: &Settings, lake: &Lake, there: Handle) -> Result<Queries, Failure> {
     let memory = Limits { memory_bytes: settings.query.memory_bytes, ..Limits::default() };
     let limits = QueryLimits {
         rows: settings.query.max_rows,
         time: settings.query.timeout.duration(),
         at_once: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
     };
-    Ok(Queries::new(lake.clone(), open::sessions_within(settings, memory)?, limits, runtime.handle()))
+    Ok(Queries::new(lake.clone(), open::sessions_within(settings, memory)?, limits, there))
 }
 
 async fn ended(mut stopped: watch::Receiver<bool>) {

@@ -6,36 +6,41 @@ use std::num::NonZero;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::failure::Failure;
+use crate::{
+    failure::Failure,
+    settings::{Role, Roles},
+};
 
-/// Threads named after a role, as many as there are processors.
-#[derive(Debug)]
-pub(super) struct RoleRuntime(Option<Runtime>);
+/// The threads of each role that a process has, as many as there are processors.
+#[derive(Debug, Default)]
+pub(super) struct Runtimes(Vec<Runtime>);
 
-impl RoleRuntime {
-    /// Starts the threads.
+impl Runtimes {
+    /// Starts the threads of a role and gives where its tasks are spawned; none where the process does not
+    /// have the role.
     ///
     /// # Errors
     /// A system that has no threads to give.
-    pub(super) fn start(role: &str) -> Result<Self, Failure> {
+    pub(super) fn start(&mut self, role: Role, roles: &Roles) -> Result<Option<Handle>, Failure> {
+        if !roles.has(role) {
+            return Ok(None);
+        }
+        let name = role.name();
         let runtime = Builder::new_multi_thread()
             .worker_threads(std::thread::available_parallelism().map_or(2, NonZero::get))
-            .thread_name(role)
+            .thread_name(name)
             .enable_all()
             .build()
-            .map_err(|error| Failure::internal(format!("cannot start the threads of {role}: {error}")))?;
-        Ok(Self(Some(runtime)))
-    }
-
-    /// Where the role's tasks are spawned.
-    pub(super) fn handle(&self) -> Handle {
-        self.0.as_ref().map_or_else(Handle::current, |runtime| runtime.handle().clone())
+            .map_err(|error| Failure::internal(format!("cannot start the threads of {name}: {error}")))?;
+        let handle = runtime.handle().clone();
+        self.0.push(runtime);
+        Ok(Some(handle))
     }
 }
 
-impl Drop for RoleRuntime {
+impl Drop for Runtimes {
     fn drop(&mut self) {
-        if let Some(runtime) = self.0.take() {
+        for runtime in self.0.drain(..) {
             runtime.shutdown_background();
         }
     }
