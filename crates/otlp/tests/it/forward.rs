@@ -124,6 +124,17 @@ fn count(bytes: &[u8], word: &[u8]) -> usize {
     bytes.windows(word.len()).filter(|window| *window == word).count()
 }
 
+/// A body some of whose bytes are others.
+fn damaged(mut body: Vec<u8>, changes: &[(prop::sample::Index, u8)]) -> Vec<u8> {
+    for (at, byte) in changes {
+        if !body.is_empty() {
+            let at = at.index(body.len());
+            body[at] = *byte;
+        }
+    }
+    body
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(120))]
 
@@ -172,13 +183,7 @@ proptest! {
         request in traces(),
         changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
     ) {
-        let mut body = request.encode_to_vec();
-        for (at, byte) in changes {
-            if !body.is_empty() {
-                let at = at.index(body.len());
-                body[at] = byte;
-            }
-        }
+        let body = damaged(request.encode_to_vec(), &changes);
         let checked = check_traces(&body, Encoding::Protobuf).map(|checked| checked.items).ok();
         let decoded = try_decode(&body, Encoding::Protobuf).map(|decoded| decoded.received).ok();
         prop_assert!(decoded.is_none() || checked == decoded, "{:?} {:?}", checked, decoded);
@@ -194,13 +199,7 @@ proptest! {
         request in logs(),
         changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
     ) {
-        let mut body = request.encode_to_vec();
-        for (at, byte) in changes {
-            if !body.is_empty() {
-                let at = at.index(body.len());
-                body[at] = byte;
-            }
-        }
+        let body = damaged(request.encode_to_vec(), &changes);
         let checked = check_logs(&body, Encoding::Protobuf).map(|checked| checked.items).ok();
         let decoded = try_decode_logs(&body, Encoding::Protobuf);
         let decoded = decoded.map(|decoded| decoded.received + decoded.passed_over).ok();

@@ -91,19 +91,7 @@ async fn finished_by_any_round() -> Outcome {
         days[0].extend(theirs(eventful_run(11, "close", 1000, 7000), "plimsoll.tenant", "acme"));
         let world = received(days).await?;
         let subject = subject(&["acme"], &[], &[]);
-        let gone = tokio::sync::Notify::new();
-        let watch = |step: ErasureStep<'_>| {
-            if matches!(step, ErasureStep::Remaking(_)) {
-                gone.notify_one();
-            }
-        };
-        tokio::select! {
-            biased;
-            () = gone.notified() => {}
-            done = erase(&world.lake, &world.factory, &subject, &watch) => {
-                return Err(format!("it was not cut short: {done:?}").into());
-            }
-        }
+        cut_short(&world, &subject, |step| matches!(step, ErasureStep::Remaking(_))).await?;
         assert_eq!(
             world.value("SELECT count(*) FROM runs").await?,
             json!(5),
@@ -117,6 +105,27 @@ async fn finished_by_any_round() -> Outcome {
         assert_eq!(held(&world).await?, held(&control).await?);
     }
     Ok(())
+}
+
+/// Begins an erasure, which dies at a step.
+async fn cut_short(
+    world: &World,
+    subject: &Subject,
+    at: impl Fn(&ErasureStep<'_>) -> bool + Sync,
+) -> Outcome {
+    let gone = tokio::sync::Notify::new();
+    let watch = |step: ErasureStep<'_>| {
+        if at(&step) {
+            gone.notify_one();
+        }
+    };
+    tokio::select! {
+        biased;
+        () = gone.notified() => Ok(()),
+        done = erase(&world.lake, &world.factory, subject, &watch) => {
+            Err(format!("it was not cut short: {done:?}").into())
+        }
+    }
 }
 
 /// A span that starts when none can.
@@ -141,20 +150,11 @@ async fn finished_by_the_next() -> Outcome {
         let subject = subject(&["acme"], &[], &[]);
         let found = subject.find(&world.lake, &world.factory).await?;
         assert_eq!((found.traces.len(), found.rows["spans"], found.rows["quarantine"]), (2, 9, 2));
-        let (gone, steps) = (tokio::sync::Notify::new(), AtomicI64::new(0));
-        let watch = |step: ErasureStep<'_>| {
-            let removed = matches!(step, ErasureStep::Removed { .. });
-            if removed && steps.fetch_add(1, Ordering::Relaxed) + 1 == cut {
-                gone.notify_one();
-            }
+        let steps = AtomicI64::new(0);
+        let is_last = |step: &ErasureStep<'_>| {
+            matches!(step, ErasureStep::Removed { .. }) && steps.fetch_add(1, Ordering::Relaxed) + 1 == cut
         };
-        tokio::select! {
-            biased;
-            () = gone.notified() => {}
-            done = erase(&world.lake, &world.factory, &subject, &watch) => {
-                return Err(format!("it was not cut short: {done:?}").into());
-            }
-        }
+        cut_short(&world, &subject, is_last).await?;
         erase(&world.lake, &world.factory, &subject, &|_| ()).await?;
         assert_eq!(held(&world).await?, held(&control).await?, "cut after step {cut}");
         for table in ["spans", "quarantine"] {

@@ -187,15 +187,15 @@ async fn storm() -> Outcome {
         control.round().await?;
         let world = World::new().await?;
         let deaths = through_the_storm(&world, &pieces, &mut dice).await?;
-        println!("seed {seed}: {} bodies, {deaths:?} of rounds and upkeep died", pieces.len());
 
         // The calm after it: what the last round left unread is read, and all that was left behind goes.
         beat(&world, &eager(Duration::ZERO), 9).await?;
         while world.round().await?.changed {}
         beat(&world, &eager(Duration::ZERO), 9).await?;
-        assert_eq!(everything(&world).await?, everything(&control).await?, "seed {seed}");
+        let told = format!("seed {seed}: {} bodies, {deaths:?} of rounds and upkeep died", pieces.len());
+        assert_eq!(everything(&world).await?, everything(&control).await?, "{told}");
         let spans = "SELECT trace_id, span_id, received_at FROM spans ORDER BY trace_id, span_id";
-        assert_eq!(world.query(spans).await?, control.query(spans).await?, "seed {seed}");
+        assert_eq!(world.query(spans).await?, control.query(spans).await?, "{told}");
     }
     Ok(())
 }
