@@ -32,7 +32,7 @@ impl Table {
     /// columns of the table, some thousands of rows at a time.
     ///
     /// # Errors
-    /// Like [`Table::read`] and [`Table::write`]; [`Error::Unsupported`] where the table has columns
+    /// Like [`Table::read`] and [`Table::write`]; [`crate::Error::Unsupported`] where the table has columns
     /// that are not known here; what `keep` says.
     pub async fn filter(
         &self,

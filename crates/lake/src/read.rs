@@ -64,7 +64,7 @@ impl Table {
     /// Begins to read a file.
     pub(crate) fn rows(&self, file: &DataFile, batch_rows: usize) -> Rows {
         let (send, batches) = mpsc::channel(1);
-        let reading = Reading { table: self.clone(), file: file.clone(), batch_rows, send };
+        let reading = Reading { source: self.source(file), batch_rows, send };
         Rows { batches, reader: tokio::spawn(reading.run()) }
     }
 
@@ -73,8 +73,7 @@ impl Table {
     /// # Errors
     /// Like [`Table::read`].
     pub(crate) async fn bytes(&self, file: &DataFile) -> Result<Bytes> {
-        let (send, _) = mpsc::channel(1);
-        Reading { table: self.clone(), file: file.clone(), batch_rows: BATCH, send }.whole().await
+        self.source(file).whole().await
     }
 
     /// A file's footer.
@@ -82,8 +81,11 @@ impl Table {
     /// # Errors
     /// Like [`Table::read`].
     pub(crate) async fn footer(&self, file: &DataFile) -> Result<Footer> {
-        let (send, _) = mpsc::channel(1);
-        Reading { table: self.clone(), file: file.clone(), batch_rows: BATCH, send }.footer().await
+        self.source(file).footer().await
+    }
+
+    fn source(&self, file: &DataFile) -> Source {
+        Source { table: self.clone(), file: file.clone() }
     }
 
     /// A file's rows with the columns that only the log holds.
@@ -101,10 +103,15 @@ impl Table {
     }
 }
 
-/// The reading of one file.
-struct Reading {
+/// Where the bytes of a file come from.
+struct Source {
     table: Table,
     file: DataFile,
+}
+
+/// The reading of a file's rows.
+struct Reading {
+    source: Source,
     batch_rows: usize,
     send: mpsc::Sender<Result<RecordBatch>>,
 }
@@ -118,27 +125,38 @@ impl Reading {
     }
 
     async fn read(&self) -> Result<()> {
+        let (source, size) = (&self.source, self.source.file.size);
         let mut rows = 0;
-        if self.file.size <= WHOLE {
-            let section = Section::whole(self.whole().await?);
+        if size <= WHOLE {
+            let section = Section::whole(source.whole().await?);
             rows += self.decode(section, None).await?;
         } else {
-            let footer = self.footer().await?;
+            let footer = source.footer().await?;
             for group in 0..footer.row_groups() {
-                let range = footer.range(group).filter(|range| range.end <= self.file.size);
+                let range = footer.range(group).filter(|range| range.end <= size);
                 let range =
-                    range.ok_or_else(|| self.damaged("its footer points beyond its end".to_owned()))?;
-                let bytes = self.fetch(Some(range.clone())).await?;
-                let section = Section { start: range.start, bytes, len: self.file.size };
+                    range.ok_or_else(|| source.damaged("its footer points beyond its end".to_owned()))?;
+                let bytes = source.fetch(Some(range.clone())).await?;
+                let section = Section { start: range.start, bytes, len: size };
                 rows += self.decode(section, Some((footer.clone(), group))).await?;
             }
         }
-        if rows != self.file.rows {
-            return Err(self.damaged(format!("it holds {rows} rows, the log says {}", self.file.rows)));
+        if rows != source.file.rows {
+            return Err(source.damaged(format!("it holds {rows} rows, the log says {}", source.file.rows)));
         }
         Ok(())
     }
 
+    /// Decodes a row group, or a whole file, and sends its rows; says how many there were.
+    async fn decode(&self, section: Section, group: Option<(Footer, usize)>) -> Result<u64> {
+        let source = &self.source;
+        let (schema, send, batch_rows) = (source.table.shared_schema(), self.send.clone(), self.batch_rows);
+        let decoded = source.blocking(move || decode(&schema, section, group, batch_rows, &send));
+        decoded.await?.map_err(|reason| source.damaged(reason))
+    }
+}
+
+impl Source {
     async fn whole(&self) -> Result<Bytes> {
         let bytes = self.fetch(None).await?;
         if bytes.len() as u64 != self.file.size {
@@ -162,13 +180,6 @@ impl Reading {
                 Err(wrong) => return Err(self.damaged(wrong.to_string())),
             }
         }
-    }
-
-    /// Decodes a row group, or a whole file, and sends its rows; says how many there were.
-    async fn decode(&self, section: Section, group: Option<(Footer, usize)>) -> Result<u64> {
-        let (schema, send, batch_rows) = (self.table.shared_schema(), self.send.clone(), self.batch_rows);
-        let decoded = self.blocking(move || decode(&schema, section, group, batch_rows, &send));
-        decoded.await?.map_err(|reason| self.damaged(reason))
     }
 
     /// The bytes of the file, or a range of them.
