@@ -16,6 +16,7 @@ use plimsoll_otlp::forward::{CutError, cut};
 
 use crate::accept::{Accepted, Body, Core, Refusal};
 use crate::budget::Reservation;
+use crate::content_type;
 use crate::kafka::{Headers, Producer, PutError};
 use crate::signal::Kept;
 
@@ -85,20 +86,17 @@ fn messages(
     let items = checked.items;
     let signal = signal.name();
     if body.bytes.len() <= most {
-        let headers =
-            Headers { content_type: content_type(encoding), content_encoding: body.coding.name(), signal };
+        let headers = Headers {
+            content_type: content_type::of(encoding),
+            content_encoding: body.coding.name(),
+            signal,
+        };
         return Ok(Messages { bodies: vec![body.bytes], headers, items, _held: body.held });
     }
     body.held.grow(checked.protobuf.len())?;
     let whole = |part: Cow<'_, [u8]>| Bytes::from(part.into_owned());
     let bodies = cut(&checked.protobuf, most)?.into_iter().map(whole).collect();
-    let headers = Headers { content_type: content_type(Encoding::Protobuf), content_encoding: None, signal };
+    let headers =
+        Headers { content_type: content_type::of(Encoding::Protobuf), content_encoding: None, signal };
     Ok(Messages { bodies, headers, items, _held: body.held })
-}
-
-fn content_type(encoding: Encoding) -> &'static str {
-    match encoding {
-        Encoding::Protobuf => "application/x-protobuf",
-        Encoding::Json => "application/json",
-    }
 }

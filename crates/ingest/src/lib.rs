@@ -12,6 +12,7 @@ mod accept;
 mod batch;
 mod budget;
 mod config;
+mod content_type;
 mod counts;
 pub mod dead_letter;
 mod error;

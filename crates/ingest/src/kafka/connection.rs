@@ -58,6 +58,12 @@ const OURS: [(&str, &[&str], &str); 7] = [
     ("group.protocol", &["classic"], "partitions are moved by the classic protocol"),
 ];
 
+/// Whether a topic can be called so (`org.apache.kafka.common.internals.Topic`).
+pub(super) fn is_topic_name(name: &str) -> bool {
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    !name.is_empty() && name.len() <= 249 && name.bytes().all(legal)
+}
+
 impl KafkaConnection {
     /// A cluster with the defaults.
     pub fn new(brokers: impl Into<String>) -> Self {

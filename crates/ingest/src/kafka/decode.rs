@@ -14,6 +14,7 @@ use plimsoll_otlp::{DecodeError, Decoded, Decoder, Encoding, Receipt};
 use super::lane::{Portion, Tally};
 use super::message::Message;
 use crate::budget::Budget;
+use crate::content_type;
 use crate::dead_letter::{Letter, Origin};
 use crate::inflate::{Coding, inflate};
 use crate::signal::{Kept, METRICS_TURNED_AWAY, by_signal, metric_points, sniff, speaks_of};
@@ -228,19 +229,12 @@ fn fitting(rows: RecordBatch) -> RecordBatch {
     take_record_batch(&rows, &all).unwrap_or(rows)
 }
 
-/// What a `content-type` says; none where it says nothing of OTLP.
+/// What a `content-type` says; none where it says nothing of OTLP. Messages come from more hands than
+/// requests, and some leave out the `x-`.
 fn encoding(content_type: Option<&str>) -> Option<Encoding> {
-    let kind = content_type?.split(';').next()?.trim();
-    if kind.eq_ignore_ascii_case("application/json") {
-        Some(Encoding::Json)
-    } else if ["application/x-protobuf", "application/protobuf"]
-        .iter()
-        .any(|name| kind.eq_ignore_ascii_case(name))
-    {
-        Some(Encoding::Protobuf)
-    } else {
-        None
-    }
+    let said = content_type?;
+    let short = || content_type::is(said, "application/protobuf").then_some(Encoding::Protobuf);
+    content_type::encoding(said).or_else(short)
 }
 
 /// The reason why a body gives nothing, unless it is metrics.

@@ -1,11 +1,11 @@
 //! Kafka: the connection that source, journal and dead letters share, the source, and the topic that is a
 //! journal.
 //!
-//! Messages are OTLP request bodies. A thread polls and hands them on in order ([`reader`]), they are
-//! decoded on several processors ([`pipeline`]), and the flusher commits them with the offset that comes
-//! next as a transaction of the very commit ([`lane`]). On taking a partition reading starts where the
+//! Messages are OTLP request bodies. A thread polls and hands them on in order (`reader`), they are
+//! decoded on several processors (`pipeline`), and the flusher commits them with the offset that comes
+//! next as a transaction of the very commit (`lane`). On taking a partition reading starts where the
 //! tables are, whatever the group's offsets say: those are committed afterwards, for monitors alone.
-//! Receivers that keep requests on a topic put them there as they came ([`produce`]).
+//! Receivers that keep requests on a topic put them there as they came (`produce`).
 //!
 //! Invariant: a message's rows are in the lake once, however often it is read and by whomever.
 

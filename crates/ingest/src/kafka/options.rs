@@ -2,7 +2,7 @@
 
 use plimsoll_otlp::Encoding;
 
-use super::connection::{ConnectionError, KafkaConnection};
+use super::connection::{ConnectionError, KafkaConnection, is_topic_name};
 
 /// Topics whose messages are OTLP request bodies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,10 +51,8 @@ impl KafkaSource {
         if self.topics.is_empty() {
             return Err(KafkaSourceError::NoTopics);
         }
-        // What Kafka takes: org.apache.kafka.common.internals.Topic.
-        let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-        let named = |topic: &str| !topic.is_empty() && topic.len() <= 249 && topic.bytes().all(legal);
-        if let Some(topic) = self.topics.iter().find(|topic| !topic.starts_with('^') && !named(topic)) {
+        if let Some(topic) = self.topics.iter().find(|topic| !topic.starts_with('^') && !is_topic_name(topic))
+        {
             return Err(KafkaSourceError::TopicName(topic.clone()));
         }
         if self.group.trim().is_empty() { Err(KafkaSourceError::NoGroup) } else { Ok(()) }

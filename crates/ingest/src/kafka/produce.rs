@@ -19,7 +19,8 @@ use rdkafka::producer::{FutureProducer, FutureRecord, Producer as _};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use super::connection::{ConnectionError, KafkaConnection};
+use super::connection::{ConnectionError, KafkaConnection, is_topic_name};
+use super::decode::SIGNAL_HEADER;
 
 /// A topic in place of the journal on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,14 +140,7 @@ impl KafkaLog {
                 return Err(ConnectionError::Refused { name, value, reason }.into());
             }
         }
-        let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-        match self.topic.as_bytes() {
-            [] => Err(KafkaLogError::TopicName(String::new())),
-            name if name.len() > 249 || !name.iter().copied().all(legal) => {
-                Err(KafkaLogError::TopicName(self.topic.clone()))
-            }
-            _ => Ok(()),
-        }
+        if is_topic_name(&self.topic) { Ok(()) } else { Err(KafkaLogError::TopicName(self.topic.clone())) }
     }
 }
 
@@ -215,7 +209,7 @@ impl fmt::Debug for Producer {
 impl Headers {
     fn owned(self) -> OwnedHeaders {
         let coding = self.content_encoding.map(|value| ("content-encoding", value));
-        let all = [Some(("content-type", self.content_type)), coding, Some(("plimsoll.signal", self.signal))];
+        let all = [Some(("content-type", self.content_type)), coding, Some((SIGNAL_HEADER, self.signal))];
         let headers = OwnedHeaders::new_with_capacity(all.len());
         all.into_iter()
             .flatten()

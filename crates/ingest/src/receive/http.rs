@@ -26,11 +26,10 @@ use tokio::net::TcpListener;
 
 use super::{answer, body};
 use crate::accept::{Accepted, Body, Core, Refusal};
+use crate::content_type;
 use crate::inflate::Coding;
 use crate::signal::Signal;
 
-const PROTOBUF: &str = "application/x-protobuf";
-const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
 
 /// Serves until `stop`, and then until the requests that were being served are answered.
@@ -107,15 +106,7 @@ async fn export(
 
 /// By the content type, whose parameters say nothing that matters here.
 fn encoding(headers: &HeaderMap) -> Option<Encoding> {
-    let value = headers.get(CONTENT_TYPE)?.to_str().ok()?;
-    let essence = value.split(';').next().unwrap_or_default().trim();
-    if essence.eq_ignore_ascii_case(PROTOBUF) {
-        Some(Encoding::Protobuf)
-    } else if essence.eq_ignore_ascii_case(JSON) {
-        Some(Encoding::Json)
-    } else {
-        None
-    }
+    content_type::encoding(headers.get(CONTENT_TYPE)?.to_str().ok()?)
 }
 
 fn coding(headers: &HeaderMap) -> Option<Coding> {
@@ -154,10 +145,7 @@ fn text(status: StatusCode, message: &str) -> Response<Incoming> {
 }
 
 fn answered(status: StatusCode, body: Vec<u8>, encoding: Encoding) -> Response<Incoming> {
-    let content_type = match encoding {
-        Encoding::Protobuf => PROTOBUF,
-        Encoding::Json => JSON,
-    };
+    let content_type = content_type::of(encoding);
     response(status, content_type, body)
 }
 
