@@ -13,7 +13,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use arrow::array::{Array, AsArray, MapArray, RecordBatch, StringArray};
-use arrow::datatypes::Int64Type;
 use futures::TryStreamExt;
 use plimsoll_lake::{DataFile, Filtered, Lake, Table};
 
@@ -24,7 +23,7 @@ use crate::{
     snapshot::latest_snapshot,
     tables::{ACTED, ERASED_APP},
     together::texts,
-    touched::KNOWN_RUNS,
+    touched::{ERASED_RUNS, KNOWN_RUNS},
 };
 
 /// In which order rows go: a trace may be known by a row of either table alone, so an erasure that dies
@@ -136,7 +135,7 @@ async fn remove(
     going: Going,
 ) -> Result<u64, ProfileError> {
     let reader = Reader::bare(lake, factory)?;
-    reader.register_texts("traces", "erased_id", traces)?;
+    reader.register_texts("erased_traces", "erased_id", traces)?;
     let mut attempt = 1;
     loop {
         let base = table.snapshot().await?;
@@ -175,8 +174,7 @@ async fn remove(
 /// Whether a file may hold a row to remove. Rows without a trace are looked at one by one.
 async fn may_hold(reader: &Reader, table: &Table, file: &DataFile) -> Result<bool, ProfileError> {
     reader.register_files("searched", table, vec![file.clone()])?;
-    // Names that differ: the engine takes a column of one name in both for ambiguous.
-    let whose = "trace_id IS NULL OR trace_id IN (SELECT erased_id FROM traces)";
+    let whose = "trace_id IS NULL OR trace_id IN (SELECT erased_id FROM erased_traces)";
     Ok(count(reader, "searched", whose).await? > 0)
 }
 
@@ -198,9 +196,7 @@ async fn traces(reader: &Reader, name: &str, subject: &Subject) -> Result<Vec<St
 }
 
 async fn count(reader: &Reader, name: &str, whose: &str) -> Result<u64, ProfileError> {
-    let counted = reader.query(&format!("SELECT count(*) FROM {name} WHERE {whose}")).await?;
-    let rows = counted.first().and_then(|batch| batch.column(0).as_primitive_opt::<Int64Type>().cloned());
-    Ok(rows.map_or(0, |rows| rows.value(0).unsigned_abs()))
+    reader.count(&format!("SELECT count(*) FROM {name} WHERE {whose}")).await
 }
 
 impl Subject {
@@ -232,25 +228,22 @@ impl Subject {
             }
             tables.push(name);
         }
-        reader.register_texts("traces", "erased_id", &found.traces)?;
+        reader.register_texts("erased_traces", "erased_id", &found.traces)?;
         if tables.contains(&"runs") {
             reader.register_texts("tenants", "tenant", &self.tenants)?;
             reader.register_texts("sessions", "session", &self.sessions)?;
             let runs = "SELECT run_id FROM known_runs WHERE tenant IN (SELECT tenant FROM tenants)
                 UNION
                 SELECT r.run_id FROM known_runs r JOIN sessions s
-                  ON r.run_id = s.session OR starts_with(r.run_id, s.session || '/')
-                UNION
-                SELECT run_id FROM (
-                  SELECT run_id, unnest(CASE WHEN cardinality(trace_ids) > 0 THEN trace_ids ELSE [run_id] END) AS trace_id
-                  FROM known_runs
-                ) WHERE trace_id IN (SELECT erased_id FROM traces)";
-            found.runs.extend(texts(&reader.query(runs).await?));
+                  ON r.run_id = s.session OR starts_with(r.run_id, s.session || '/')";
+            for runs in [runs, ERASED_RUNS] {
+                found.runs.extend(texts(&reader.query(runs).await?));
+            }
         }
         reader.register_texts("found_runs", "run_id", &found.runs)?;
         for name in tables {
             let whose = if RECEIVED.contains(&name) {
-                "trace_id IN (SELECT erased_id FROM traces)"
+                "trace_id IN (SELECT erased_id FROM erased_traces)"
             } else {
                 "run_id IN (SELECT run_id FROM found_runs)"
             };

@@ -13,8 +13,8 @@ use std::{
 };
 
 use arrow::{
-    array::{RecordBatch, StringArray},
-    datatypes::{DataType, Field, Schema},
+    array::{AsArray as _, RecordBatch, StringArray},
+    datatypes::{DataType, Field, Int64Type, Schema},
 };
 use datafusion::{
     catalog::{MemTable, MemorySchemaProvider, TableProvider},
@@ -225,6 +225,16 @@ impl Reader {
     /// As [`Self::plan`], or a failure while it runs.
     pub async fn query(&self, sql: &str) -> Result<Vec<RecordBatch>, ProfileError> {
         Ok(self.plan(sql).await?.collect().await?)
+    }
+
+    /// The number that a statement counts.
+    ///
+    /// # Errors
+    /// As [`Self::query`].
+    pub(crate) async fn count(&self, sql: &str) -> Result<u64, ProfileError> {
+        let counted = self.query(sql).await?;
+        let rows = counted.first().and_then(|batch| batch.column(0).as_primitive_opt::<Int64Type>().cloned());
+        Ok(rows.map_or(0, |rows| rows.value(0).unsigned_abs()))
     }
 
     /// Plans a statement with values for its `$name` parameters; those it does not use are let go.

@@ -199,6 +199,13 @@ pub(crate) const KNOWN_RUNS: &str =
     UNION ALL
     SELECT run_id, trace_ids, tenant, start_time, start_day, first_received FROM runs_before";
 
+/// The known runs that were made of a trace of `erased_traces`. (Its column is called otherwise than theirs,
+/// or the engine would take it for ambiguous.)
+pub(crate) const ERASED_RUNS: &str = "SELECT DISTINCT run_id FROM (
+      SELECT run_id, unnest(CASE WHEN cardinality(trace_ids) > 0 THEN trace_ids ELSE [run_id] END) AS trace_id
+      FROM known_runs
+    ) WHERE trace_id IN (SELECT erased_id FROM erased_traces)";
+
 /// Registers `new_spans` and `new_quarantine`, and says on which days they were received.
 async fn new_rows(tables: &Tables, since: Option<&SnapshotRow>) -> Result<BTreeSet<i32>, ProfileError> {
     let mut received_days = BTreeSet::new();
@@ -245,11 +252,7 @@ async fn forgotten(tables: &Tables, asked: &Asked<'_>) -> Result<BTreeSet<String
     let mut runs: BTreeSet<String> = asked.forgotten.clone();
     if !tables.erased.traces.is_empty() {
         tables.reader.register_texts("erased_traces", "erased_id", &tables.erased.traces)?;
-        let of_traces = "SELECT DISTINCT run_id FROM (
-              SELECT run_id, unnest(CASE WHEN cardinality(trace_ids) > 0 THEN trace_ids ELSE [run_id] END) AS trace_id
-              FROM known_runs
-            ) WHERE trace_id IN (SELECT erased_id FROM erased_traces)";
-        runs.extend(texts(&tables.reader.query(of_traces).await?));
+        runs.extend(texts(&tables.reader.query(ERASED_RUNS).await?));
     }
     Ok(runs)
 }

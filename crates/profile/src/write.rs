@@ -7,7 +7,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use arrow::array::{Array, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
-use arrow::datatypes::{Date32Type, Int64Type};
+use arrow::datatypes::Date32Type;
 use arrow::error::ArrowError;
 use datafusion::prelude::DataFrame;
 use futures::TryStreamExt;
@@ -179,9 +179,8 @@ impl Writer<'_> {
     async fn keep(&self, file: &DataFile, join: &str, add: &mut Vec<DataFile>) -> Result<bool, ProfileError> {
         self.reader.register_files("stale", self.table, vec![file.clone()])?;
         let rows = |what: &str| format!("SELECT {what} FROM stale s {join} r ON r.run_id = s.run_id");
-        let count = self.reader.query(&rows("count(*)")).await?;
-        let stay = count.first().map_or(0, |batch| batch.column(0).as_primitive::<Int64Type>().value(0));
-        if stay.unsigned_abs() == file.rows {
+        let stay = self.reader.count(&rows("count(*)")).await?;
+        if stay == file.rows {
             return Ok(false);
         }
         if stay > 0 {

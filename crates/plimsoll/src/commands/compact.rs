@@ -21,11 +21,11 @@ pub(crate) struct Compact {
     /// Only says what would be done.
     #[arg(long)]
     dry_run: bool,
-    /// Keeps the rows of a table for so long, as in spans=400d, whatever [retention] says; may be given
+    /// Keeps the rows of a table for so long, as in spans=400d, whatever `[retention]` says; may be given
     /// several times.
     #[arg(long, value_name = "TABLE=AGE")]
     retain: Vec<String>,
-    /// How long past versions stay readable, whatever [upkeep] keep_versions says; queries that run longer
+    /// How long past versions stay readable, whatever `[upkeep]` keep_versions says; queries that run longer
     /// fail.
     #[arg(long, value_name = "AGE")]
     keep_versions: Option<Span>,

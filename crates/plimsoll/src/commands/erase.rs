@@ -23,7 +23,7 @@ pub(crate) struct Erase {
     /// Only says what would be removed.
     #[arg(long)]
     dry_run: bool,
-    /// Removes the old files at once, not only after [upkeep] keep_versions: a query that is reading them
+    /// Removes the old files at once, not only after `[upkeep]` keep_versions: a query that is reading them
     /// fails and has to be run again.
     #[arg(long)]
     now: bool,
