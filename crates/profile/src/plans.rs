@@ -23,6 +23,11 @@ pub async fn store_plan(lake: &Lake, plan: &Plan) -> Result<(), ProfileError> {
     let as_of = TimestampMicrosecondArray::from(vec![plan.as_of.as_microsecond()]).with_timezone("UTC");
     let lake_version = i64::try_from(plan.lake_version).unwrap_or(i64::MAX);
     let table = lake.table("plans").await?;
+    let app = format!("plan/{}", plan.plan_id);
+    if table.snapshot().await?.txn(&app).is_some() {
+        // A file that is not committed would only lie about.
+        return Ok(());
+    }
     let row = RecordBatch::try_new(
         table.schema().arrow(),
         vec![
@@ -36,6 +41,6 @@ pub async fn store_plan(lake: &Lake, plan: &Plan) -> Result<(), ProfileError> {
     )
     .map_err(DataFusionError::from)?;
     let files = table.write(&[row], Order::AsIs).await?;
-    table.append(files, &[(format!("plan/{}", plan.plan_id), 1)]).await?;
+    table.append(files, &[(app, 1)]).await?;
     Ok(())
 }
