@@ -20,7 +20,7 @@ from opentelemetry.trace import SpanKind, set_span_in_context
 
 from support.balance import Balance
 from support.command import Server
-from support.kafka import until
+from support.kafka import AWAY_S, until
 from support.readers import pandas, span_ids
 from support.services import script, settings
 
@@ -134,7 +134,7 @@ class Storm:
             time.sleep(self.random.uniform(0.0, 2.0))
         else:
             node = (self.processes[name].folder / "journal" / "node").read_text().split()[0]
-            until(lambda: node not in self.kafka.owners(self.group), f"the group has given up {name}", 60)
+            until(lambda: node not in self.kafka.owners(self.group), f"the group has given up {name}", AWAY_S)
             self.moves += 1
         self._start(name)
 
@@ -172,7 +172,8 @@ class Storm:
                 tasks = [
                     pool.submit(self._again, over, (1, 3), self._a_reader_dies),
                     pool.submit(self._again, over, (10, 30), self._a_broker_dies),
-                    pool.submit(self._again, over, (0, 0), self._readers_agree),
+                    # All the time in a short trial, a hundred times and more in a long one: each reads the whole lake.
+                    pool.submit(self._again, over, (0, seconds / 100), self._readers_agree),
                     pool.submit(self._again, over, (60, 60), lambda: report(self)),
                 ]
                 # Whatever went wrong in one ends all.
