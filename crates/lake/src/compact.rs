@@ -2,8 +2,9 @@
 //!
 //! A flush every few seconds makes thousands of files a day; a query opens each of them. When to compact
 //! is left to the caller; which files are merged is `plan.rs`, how, in bounded memory, `sort.rs` (what
-//! was flushed) and `concat.rs` (what is sorted). Every merger is a commit of its own. Invariant: the rows of the table are the same before and after, at every
-//! moment and after every crash; that they are is [`Table::rewrite`]'s doing.
+//! was flushed) and `concat.rs` (what is sorted). Every finished file is a commit of its own. Invariant: the
+//! rows of the table are the same before and after, at every moment and after every crash; that they are is
+//! [`Table::rewrite`]'s doing.
 
 mod concat;
 mod plan;
@@ -147,8 +148,8 @@ impl Table {
         }
     }
 
-    /// Sorts files of one partition, group by group: one is encoded while the next is read. Each becomes row
-    /// groups of the same file until that has its size.
+    /// Sorts files of one partition, group by group: one is encoded while the next is read. Each becomes
+    /// row groups of the same file until that has its size.
     async fn sort_files(
         &self,
         mut base: Snapshot,

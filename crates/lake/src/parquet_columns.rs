@@ -3,9 +3,10 @@
 //! How a column is encoded is said by the properties in `parquet_file.rs`; where its values come from, by
 //! the caller. Invariant: the chunks come in the order of the columns, whoever encoded them.
 
+use std::io::Write;
 use std::num::NonZero;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::{panic, thread};
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, FieldRef};
@@ -26,7 +27,7 @@ struct Work {
 }
 
 /// Encodes the columns of the next row group of a file.
-pub(crate) fn encode_columns<W: std::io::Write + Send>(
+pub(crate) fn encode_columns<W: Write + Send>(
     schema: &TableSchema,
     file: &SerializedFileWriter<W>,
     column: impl Fn(usize) -> Result<ArrayRef> + Sync,
@@ -55,6 +56,8 @@ pub(crate) fn encode_columns<W: std::io::Write + Send>(
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let Some(Work { at, field, leaves }) = next else { return Ok(encoded) };
             let values = column(at)?;
+            // In the type of the values, which may be another of those that are stored alike.
+            let field = field.as_ref().clone().with_data_type(values.data_type().clone());
             let parts = compute_leaves(&field, &values).map_err(wrong)?;
             let chunks = leaves.into_iter().zip(parts).map(|(mut writer, part)| {
                 writer.write(&part)?;
@@ -67,9 +70,8 @@ pub(crate) fn encode_columns<W: std::io::Write + Send>(
     let parts: Vec<Result<_>> = thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(encode_some)).collect();
         let mine = encode_some();
-        let others = others
-            .into_iter()
-            .map(|other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let others =
+            others.into_iter().map(|other| other.join().unwrap_or_else(|cause| panic::resume_unwind(cause)));
         std::iter::once(mine).chain(others).collect()
     });
     let mut encoded: Vec<_> = parts.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();

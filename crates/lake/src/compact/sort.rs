@@ -1,12 +1,15 @@
 //! Files as they were flushed become sorted ones: as many as fit in memory at a time.
 //!
-//! While the rows of one group are sorted and encoded, those of the next are read. Invariant: a group's
+//! While the rows of one group are sorted and encoded, those of the next are read. Texts stay where they
+//! were read, and views of them are moved. Invariant: a group's
 //! rows are those of its files, no more and no fewer; a file that is too large for one is in several.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, new_null_array};
 use arrow::compute::interleave;
+use arrow::datatypes::{FieldRef, Schema};
 use arrow::row::{RowConverter, Rows as Keys, SortField};
 
 use crate::output::Output;
@@ -54,7 +57,7 @@ impl Groups {
             while self.open.len() < READERS
                 && let Some(file) = self.left.pop_front()
             {
-                let rows = self.table.rows(&file, READ_ROWS);
+                let rows = self.table.moving_rows(&file, READ_ROWS);
                 self.open.push_back((file, rows));
             }
             let Some((file, mut rows)) = self.open.pop_front() else { break };
@@ -96,10 +99,19 @@ impl GroupRows {
 
     /// The values of a column at places (batch, row).
     fn column(&self, schema: &TableSchema, at: usize, places: &[(usize, usize)]) -> Result<ArrayRef> {
-        let columns: Vec<&dyn Array> = self.0.iter().map(|batch| batch.column(at).as_ref()).collect();
-        if columns.iter().all(|column| column.null_count() == column.len()) {
-            return Ok(new_null_array(schema.arrow_in_file().field(at).data_type(), places.len()));
+        let arrow = schema.arrow_viewed();
+        let field = arrow.field(at);
+        let held: Vec<Option<&ArrayRef>> =
+            self.0.iter().map(|batch| batch.column_by_name(field.name())).collect();
+        if held.iter().all(Option::is_none) {
+            return Ok(new_null_array(field.data_type(), places.len()));
         }
+        let filled: Vec<ArrayRef> = std::iter::zip(&self.0, held)
+            .map(|(batch, held)| {
+                held.map_or_else(|| new_null_array(field.data_type(), batch.num_rows()), Arc::clone)
+            })
+            .collect();
+        let columns: Vec<&dyn Array> = filled.iter().map(AsRef::as_ref).collect();
         interleave(&columns, places).map_err(|e| batch::encode_error(schema, e))
     }
 
@@ -108,7 +120,7 @@ impl GroupRows {
     fn order(&self, schema: &TableSchema) -> Result<Vec<(usize, usize)>> {
         let places = self.0.iter().enumerate();
         let places = places.flat_map(|(at, batch)| (0..batch.num_rows()).map(move |row| (at, row)));
-        let Some(mut keyed) = Sorter::new(schema)? else {
+        let Some(mut keyed) = Sorter::new(schema, &schema.arrow_viewed())? else {
             return Ok(places.collect());
         };
         let keys: Vec<Keys> = self.0.iter().map(|batch| keyed.keys(batch)).collect::<Result<_>>()?;
@@ -122,23 +134,29 @@ impl GroupRows {
 /// Makes keys of rows that compare as the table's `sort_by` does, nulls first.
 pub(crate) struct Sorter<'a> {
     schema: &'a TableSchema,
+    by: Vec<FieldRef>,
     converter: RowConverter,
 }
 
 impl<'a> Sorter<'a> {
-    /// None where the table has no order.
-    pub(crate) fn new(schema: &'a TableSchema) -> Result<Option<Self>> {
-        if schema.sort_by.is_empty() {
+    /// For rows in the types of `arrow`; none where the table has no order.
+    pub(crate) fn new(schema: &'a TableSchema, arrow: &Schema) -> Result<Option<Self>> {
+        let by = schema.sort_by.iter().filter_map(|name| arrow.fields().find(name));
+        let by: Vec<FieldRef> = by.map(|(_, field)| Arc::clone(field)).collect();
+        if by.is_empty() {
             return Ok(None);
         }
-        let columns = schema.sort_by.iter().filter_map(|name| schema.column(name));
-        let fields = columns.map(|column| SortField::new(column.data_type.arrow())).collect();
+        let fields = by.iter().map(|field| SortField::new(field.data_type().clone())).collect();
         let converter = RowConverter::new(fields).map_err(|e| batch::encode_error(schema, e))?;
-        Ok(Some(Self { schema, converter }))
+        Ok(Some(Self { schema, by, converter }))
     }
 
+    /// The keys of rows; a column that they lack is null.
     pub(crate) fn keys(&mut self, rows: &RecordBatch) -> Result<Keys> {
-        let columns = self.schema.sort_by.iter().filter_map(|name| rows.column_by_name(name).cloned());
+        let columns = self.by.iter().map(|field| {
+            let held = rows.column_by_name(field.name());
+            held.map_or_else(|| new_null_array(field.data_type(), rows.num_rows()), Arc::clone)
+        });
         let columns: Vec<ArrayRef> = columns.collect();
         self.converter.convert_columns(&columns).map_err(|e| batch::encode_error(self.schema, e))
     }
