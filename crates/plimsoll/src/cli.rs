@@ -62,6 +62,8 @@ pub(crate) enum Command {
     Sql(commands::sql::Sql),
     /// The planning worksheet, without telemetry.
     Size(Box<commands::size::Size>),
+    /// When the events of a rule, a calendar file or a plan come, and what was understood.
+    Calendar(commands::calendar::Calendar),
     /// Quota requests and reservations for what the calendar brings.
     Plan(commands::plan::Plan),
     /// Why a number is what it is: what each span was recognised as, by which rule, and what was ignored.

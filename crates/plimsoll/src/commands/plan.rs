@@ -12,6 +12,7 @@ use plimsoll_profile::{Reader, SessionFactory, measure, store_plan};
 use plimsoll_report::{Rendered, Templates, render};
 
 use crate::{
+    calendars,
     cli::Format,
     embedded,
     failure::{self, Failure},
@@ -96,11 +97,14 @@ pub(super) async fn make_plan(
     as_of: Option<&str>,
 ) -> Result<Made, Failure> {
     let text = std::fs::read_to_string(spec_file).map_err(failure::file(spec_file))?;
+    calendars::check_rules(&spec_file.display().to_string(), &text)?;
     let spec =
         Spec::parse(&text).map_err(|fault| Failure::input(format!("{}: {fault}", spec_file.display())))?;
-    let calendars = embedded::texts("calendars", settings.folders.calendars.as_deref())?;
-    let calendar =
-        Calendar::named(calendars, &spec.policy.holidays, &spec.policy.time_zone).map_err(Failure::input)?;
+    let folder = spec_file.parent().unwrap_or(Path::new(""));
+    let policy = &spec.policy;
+    let calendar = calendars::calendar(settings, &policy.holidays, Some(&policy.time_zone), folder)?;
+    let rules = spec.events.iter().map(|event| event.when.as_str());
+    let calendar = calendars::with_feeds(calendar, rules, folder)?;
     let ledger = ledger(&spec_file.with_file_name("ledger.toml"))?;
 
     let progress = Progress::spinner();
