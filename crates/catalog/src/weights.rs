@@ -69,7 +69,7 @@ impl Stage {
             Measure::InputTokens | Measure::EnqueuedTokens => self.input_tokens.as_ref(),
             Measure::OutputTokens => self.output_tokens.as_ref(),
             Measure::Tokens => self.tokens.as_ref(),
-            Measure::Requests | Measure::Concurrent | Measure::Usd => None,
+            Measure::Requests | Measure::Concurrent | Measure::Jobs | Measure::Usd => None,
         }
     }
 
