@@ -34,8 +34,9 @@ pub struct Entry {
     pub channel: Option<Channel>,
     /// Quotas that have to rise with the pool's own.
     pub companions: Vec<Quota>,
-    /// What is sold by reservation.
-    pub unit: Option<Unit>,
+    /// What is sold by reservation: one unit, or two where input and output are sold apart.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub units: Vec<Unit>,
     /// Where the provider sends calls on when the pool is full.
     pub overflow: Option<Overflow>,
     /// What a replica carries, of a model that one hosts oneself.

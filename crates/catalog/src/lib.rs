@@ -3,7 +3,7 @@
 //! A [`Catalog`] is read from texts (`schemas/providers/*.toml`, then a user's own) and answers by
 //! pool key and date with an [`Entry`]. [`Entry::meter`] says what one call draws from the pool's
 //! limits when it starts and when it ends; [`Entry::grants`] how limits are raised; [`Entry::channel`]
-//! where and how fast; [`Entry::unit`] what is sold by reservation.
+//! where and how fast; [`Entry::units`] what is sold by reservation.
 //!
 //! Pure: no clock, no files. Token figures are integers, weights are decimal text read exactly,
 //! a sum of weighted tokens is rounded once, up. What no source tells is absent, never a default;
@@ -30,8 +30,10 @@ mod price;
 mod reading;
 mod serving;
 mod source;
+mod term;
 mod tier;
 mod unit;
+mod unit_window;
 mod weights;
 
 pub use answers::Answers;
@@ -54,6 +56,8 @@ pub use price::{LongPrice, TokenPrice};
 pub use reading::{Amount, Amounts, Drawn, Other, OtherPool, Reading, ReadingError};
 pub use serving::Serving;
 pub use source::{Confidence, Source};
+pub use term::{HOURS_PER_MONTH, Term, UnitPrice};
 pub use tier::{Tier, TierError, TierRule};
-pub use unit::{HOURS_PER_MONTH, Term, Unit, UnitPrice};
+pub use unit::{Carries, Unit};
+pub use unit_window::UnitWindow;
 pub use weights::{Stage, Weights};

@@ -18,7 +18,7 @@ fn units(key: &str, calls: u64, input: u64, cached: u64, output: u64) -> Option<
         ..Call::default()
     };
     let demand = u128::from(entry.meter(&minute).settlement.tokens);
-    entry.unit.as_ref()?.units_for(demand, Ratio::from(0))
+    entry.units.first()?.units_for(demand, Ratio::from(0))
 }
 
 /// AZ1, AZ2, AZ3, AZ10, AZ11, AZ12: sizing as Azure prints it, answered by its API, and the exact
@@ -75,7 +75,7 @@ fn azure_units_at_the_older_ratio() -> Result<(), Fault> {
         let entry = catalog.entries().next()?;
         let minute = Call { input_uncached: calls * input, output: calls * output, ..Call::default() };
         let demand = u128::from(entry.meter(&minute).settlement.tokens);
-        entry.unit.as_ref()?.units_for(demand, Ratio::from(0))
+        entry.units.first()?.units_for(demand, Ratio::from(0))
     };
     assert_eq!(units(30, 800, 150), Some(15));
     assert_eq!(units(1000, 5000, 50), Some(140));
@@ -95,7 +95,7 @@ fn azure_break_even() {
     let on_demand = entry("azure.ai.openai/standard/global/gpt-5.6-sol").cost(&call, as_of);
     assert_eq!(on_demand, Some(Decimal::new(14, 3)));
 
-    let unit = sol.unit.as_ref();
+    let unit = sol.units.first();
     let calls_per_hour = unit.map(|unit| unit.capacity(45) * 60 / shape);
     assert_eq!(calls_per_hour, Some(1157), "AZ4");
     let cents = |usd: Decimal| usd.round_dp(2);
@@ -121,7 +121,7 @@ fn azure_break_even() {
 /// Protects "not found": a data-zone reservation has no price, an hour has one.
 #[test]
 fn an_unknown_price_stays_unknown() {
-    let unit = entry("azure.ai.openai/provisioned/datazone/gpt-5.2").unit.as_ref();
+    let unit = entry("azure.ai.openai/provisioned/datazone/gpt-5.2").units.first();
     let usd = |term: &str| unit?.term(term)?.usd(date(2026, 11, 2));
     assert_eq!(usd("hourly"), Some(Decimal::new(110, 2)));
     assert_eq!(usd("1-month"), None);
@@ -293,7 +293,7 @@ fn an_unknown_guess_is_a_lower_bound() {
 /// T41: one rounding, after headroom, in rationals; and capacity in its own unit.
 #[test]
 fn t41_rounded_once() {
-    let gpt5 = entry("azure.ai.openai/provisioned/datazone/gpt-5").unit.as_ref();
+    let gpt5 = entry("azure.ai.openai/provisioned/datazone/gpt-5").units.first();
     let tenth = Ratio::new(1, 10);
     let units = |demand: u128, headroom| gpt5.and_then(|unit: &Unit| unit.units_for(demand, headroom));
     assert_eq!(units(16 * 4750, tenth), Some(20), "rounding twice gives 25");
