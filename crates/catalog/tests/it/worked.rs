@@ -132,6 +132,7 @@ fn others() -> Vec<Worked> {
 
 /// Protects the arithmetic that providers print themselves: every example, expected beside got.
 #[test]
+#[expect(clippy::print_stdout, reason = "the table is what one reads when an example fails")]
 fn every_worked_example_of_metering_comes_out() {
     let worked: Vec<Worked> = [bedrock(), anthropic(), openai(), others()].into_iter().flatten().collect();
     let mut wrong = Vec::new();
