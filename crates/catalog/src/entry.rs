@@ -130,6 +130,14 @@ impl Entry {
         self.channel.as_ref()?.command(quota.and_then(|quota| quota.code.as_deref()), value, region)
     }
 
+    /// The row with those of its prices only that are in force on `day`.
+    #[must_use]
+    pub fn on(&self, day: Date) -> Self {
+        let mut row = self.clone();
+        row.prices.retain(|price| self.price_of(price.tier, day).is_some_and(|newest| newest == price));
+        row
+    }
+
     /// Whether the model is no longer served on `as_of`. Its row still answers.
     pub fn is_retired(&self, as_of: Date) -> bool {
         self.retires.is_some_and(|retires| retires <= as_of)
