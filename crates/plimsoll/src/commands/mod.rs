@@ -2,6 +2,7 @@
 
 pub(crate) mod calendar;
 mod calendar_page;
+pub(crate) mod catalog;
 pub(crate) mod check;
 pub(crate) mod compact;
 pub(crate) mod demo;
@@ -14,6 +15,7 @@ pub(crate) mod export;
 mod export_rows;
 pub(crate) mod generate;
 pub(crate) mod ingest;
+pub(crate) mod meter;
 pub(crate) mod plan;
 pub(crate) mod profile;
 pub(crate) mod serve;
