@@ -34,6 +34,7 @@ mod timeline;
 mod verdict;
 mod warnings;
 mod windows;
+mod worksheet;
 
 pub use context::{PlanError, PlanInput};
 pub use document::*;
@@ -48,3 +49,4 @@ pub use reservations::break_even;
 pub use size::{MixPart, SIZE_DIMENSIONS, SizeError, SizeInput, SizeLimit, SizeOutput, size};
 pub use spec::*;
 pub use windows::{EventWindows, Windows, windows};
+pub use worksheet::*;

@@ -25,7 +25,7 @@ pub(crate) async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Ingest(ingest) => ingest.run(&settings, format).await,
         Command::Profile(profile) => profile.run(&settings, format).await,
         Command::Sql(sql) => sql.run(&settings, format).await,
-        Command::Size(size) => size.run(format),
+        Command::Size(size) => size.run(&settings, format),
         Command::Calendar(calendar) => calendar.run(&settings, format),
         Command::Meter(meter) => meter.run(&settings, format),
         Command::Catalog(catalog) => catalog.run(&settings, format),

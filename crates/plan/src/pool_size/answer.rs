@@ -107,6 +107,9 @@ pub struct OnDemand {
     pub usd_per_call: String,
     /// An hour.
     pub hourly_usd: String,
+    /// An hour, before it is rounded for print.
+    #[serde(skip)]
+    pub exact_hourly: Quantity,
     /// A day.
     pub daily_usd: String,
     /// A month of 730 hours.

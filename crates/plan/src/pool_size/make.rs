@@ -8,7 +8,7 @@ use plimsoll_catalog::{Catalog, Confidence, Dimension, Entry, Measure};
 use super::{
     Grant, OtherReading, PoolDemand, PoolSize, PoolSizeError, RateNeed,
     money::{Price, fixed},
-    shape::Drawn,
+    shape::MeanDraw,
     units::{Needed, terms},
 };
 use crate::{quantity::Quantity, queue::poisson_quantile};
@@ -19,7 +19,7 @@ use crate::{quantity::Quantity, queue::poisson_quantile};
 /// [`PoolSizeError`] where the catalog has no row for the pool, a figure cannot be, or a limit or held unit
 /// is not one of the pool's.
 pub fn size_pool(catalog: &Catalog, demand: &PoolDemand) -> Result<PoolSize, PoolSizeError> {
-    demand.shape.check()?;
+    demand.calls.iter().try_for_each(|calls| calls.shape.check())?;
     let entry = catalog.row(&demand.pool, demand.as_of)?;
     let unknown = |(name, _): &&(String, Quantity)| entry.dimension(name).is_none();
     if let Some((dimension, _)) = demand.limits.iter().find(unknown) {
@@ -31,7 +31,7 @@ pub fn size_pool(catalog: &Catalog, demand: &PoolDemand) -> Result<PoolSize, Poo
         let (pool, given) = (demand.pool.clone(), demand.held.len());
         return Err(PoolSizeError::Held { pool, given, sold: entry.units.len() });
     }
-    let drawn = demand.shape.draws(entry)?;
+    let drawn = MeanDraw::of(demand, entry)?;
     let price = Price::of(catalog, entry, demand);
     let of = Sizing { entry, demand, price: price.as_ref() };
     Ok(of.answer(&drawn))
@@ -44,23 +44,20 @@ struct Sizing<'a> {
 }
 
 impl Sizing<'_> {
-    fn answer(&self, drawn: &Drawn) -> PoolSize {
+    fn answer(&self, drawn: &MeanDraw<'_>) -> PoolSize {
         let (entry, demand) = (self.entry, self.demand);
         let needed = self.needed(drawn);
         let rates: Vec<RateNeed> =
             entry.dimensions.iter().filter_map(|limit| self.rate(limit, drawn)).collect();
-        let on_demand = self.price.map(|price| price.on_demand(&demand.calls_per_min));
-        let hour = self.price.map(|price| price.per_hour(&demand.calls_per_min));
+        let on_demand = self.price.map(|price| price.on_demand(&demand.calls_per_min()));
+        let hour = self.price.map(|price| price.per_hour(&demand.calls_per_min()));
         let terms = terms(&needed, hour.as_ref().filter(|hour| !hour.is_zero()), demand.as_of);
         let priced = terms.iter().find(|term| term.hourly_usd.is_some());
         let even = terms.iter().filter(|term| term.break_even.is_some());
         let even = even.clone().find(|term| term.hours > 1).or_else(|| even.clone().next());
         let by_units = !needed.is_empty();
         let spent = |units: Option<String>, calls: Option<String>| if by_units { units } else { calls };
-        let in_flight = demand
-            .service_seconds
-            .as_ref()
-            .and_then(|seconds| (&(&demand.calls_per_min * seconds)).over(&60.into()));
+        let in_flight = demand.in_flight();
         let only = match needed.as_slice() {
             [only] => Some(only),
             _ => None,
@@ -88,7 +85,7 @@ impl Sizing<'_> {
             break_even: even.and_then(|term| term.break_even.clone()),
             break_even_term: even.map(|term| term.term.clone()),
             on_demand,
-            requests_per_min: demand.calls_per_min.clone(),
+            requests_per_min: demand.calls_per_min(),
             grant: self.grant(&rates),
             in_flight_p95: in_flight.as_ref().map(|mean| poisson_quantile(mean.to_f64(), 0.95)),
             in_flight,
@@ -102,18 +99,19 @@ impl Sizing<'_> {
         }
     }
 
-    fn needed(&self, drawn: &Drawn) -> Vec<Needed<'_>> {
+    fn needed(&self, drawn: &MeanDraw<'_>) -> Vec<Needed<'_>> {
         let usd = self.price.map(|price| &price.per_call);
         self.entry.units.iter().map(|unit| Needed::of(unit, drawn, usd, self.demand)).collect()
     }
 
     /// The need of one dimension; none where it cannot be told.
-    fn rate(&self, limit: &Dimension, drawn: &Drawn) -> Option<RateNeed> {
+    fn rate(&self, limit: &Dimension, drawn: &MeanDraw<'_>) -> Option<RateNeed> {
         let demand = self.demand;
-        let peak = &demand.calls_per_min * &demand.peak_factor;
+        let rate = demand.calls_per_min();
+        let peak = &rate * &demand.peak_factor;
         // Calls that count against the limit at once: those of its window, or those in flight.
         let calls = match limit.counts {
-            Measure::Concurrent => (&peak * demand.service_seconds.as_ref()?).over(&60.into())?,
+            Measure::Concurrent => &demand.in_flight()? * &demand.peak_factor,
             Measure::EnqueuedTokens => return None,
             _ => &peak * &Quantity::ratio(limit.window_s, 60)?,
         };
@@ -134,7 +132,7 @@ impl Sizing<'_> {
         let need = exact_need.ceil();
         let grant = (!limit.from_units).then(|| self.entry.grants.cover(&limit.name, need));
         let given = demand.limits.iter().find(|(name, _)| *name == limit.name).map(|(_, limit)| limit);
-        let at = given.and_then(|given| (&demand.calls_per_min * given).over(&exact_need));
+        let at = given.and_then(|given| (&rate * given).over(&exact_need));
         Some(RateNeed {
             dimension: limit.name.clone(),
             binding: binding.to_owned(),
@@ -164,8 +162,8 @@ impl Sizing<'_> {
     }
 
     /// Other readings that ask for another count or another need.
-    fn others(&self, drawn: &Drawn, taken: &[Needed<'_>], rates: &[RateNeed]) -> Vec<OtherReading> {
-        let other = |(flag, drawn): (usize, Drawn)| {
+    fn others(&self, drawn: &MeanDraw<'_>, taken: &[Needed<'_>], rates: &[RateNeed]) -> Vec<OtherReading> {
+        let other = |(flag, drawn): (usize, MeanDraw<'_>)| {
             let flag = self.entry.flags.get(flag)?;
             let alternative = flag.alternative.as_ref()?;
             let needed = self.needed(&drawn);
@@ -196,10 +194,15 @@ impl Sizing<'_> {
                 needs,
             })
         };
-        drawn.others().filter_map(other).collect()
+        drawn.others().into_iter().filter_map(other).collect()
     }
 
-    fn warnings(&self, drawn: &Drawn, needed: &[Needed<'_>], terms: &[super::TermCost]) -> Vec<String> {
+    fn warnings(
+        &self,
+        drawn: &MeanDraw<'_>,
+        needed: &[Needed<'_>],
+        terms: &[super::TermCost],
+    ) -> Vec<String> {
         let (entry, demand) = (self.entry, self.demand);
         let mut warnings = Vec::new();
         if let Some(day) = entry.retires.filter(|day| *day <= demand.as_of) {

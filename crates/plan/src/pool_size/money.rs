@@ -4,7 +4,7 @@
 
 use plimsoll_catalog::{Catalog, Entry, HOURS_PER_MONTH, PoolKey};
 
-use super::{OnDemand, PoolDemand};
+use super::{Calls, OnDemand, PoolDemand};
 use crate::{money::usd, quantity::Quantity};
 
 /// What one call costs on demand, USD, with the pool whose price list says so.
@@ -19,7 +19,7 @@ impl Price {
     pub(super) fn of(catalog: &Catalog, entry: &Entry, demand: &PoolDemand) -> Option<Self> {
         let pool = demand.pool.clone();
         if demand.price.is_some() {
-            let per_call = demand.shape.cost(entry, demand.price.as_ref(), demand.as_of)?;
+            let per_call = mean_cost(demand, entry)?;
             return Some(Self { pool, per_call });
         }
         let to = entry.overflow.as_ref().map(|overflow| overflow.to.as_str());
@@ -36,7 +36,7 @@ impl Price {
         };
         lists.sort_by_key(|other| rank(other.key.scope()));
         std::iter::once(entry).chain(lists).find_map(|list| {
-            let per_call = demand.shape.cost(list, None, demand.as_of)?;
+            let per_call = mean_cost(demand, list)?;
             Some(Self { pool: list.key.clone(), per_call })
         })
     }
@@ -48,6 +48,7 @@ impl Price {
             pool: self.pool.to_string(),
             usd_per_call: decimal(&self.per_call, 12),
             hourly_usd: usd(&hour),
+            exact_hourly: hour.clone(),
             daily_usd: usd(&(&hour * &24.into())),
             monthly_usd: usd(&(&hour * &u64::from(HOURS_PER_MONTH).into())),
         }
@@ -57,6 +58,13 @@ impl Price {
     pub(super) fn per_hour(&self, calls_per_min: &Quantity) -> Quantity {
         &(&self.per_call * calls_per_min) * &60.into()
     }
+}
+
+/// What the mean call costs by the price that was given, else by the list of `entry`.
+fn mean_cost(demand: &PoolDemand, entry: &Entry) -> Option<Quantity> {
+    let cost = |calls: &Calls| calls.shape.cost(entry, demand.price.as_ref(), demand.as_of);
+    let costs: Option<Vec<Quantity>> = demand.calls.iter().map(cost).collect();
+    Some(demand.mean(costs?))
 }
 
 /// A decimal text of at most so many places, half up, without closing zeros.
@@ -69,7 +77,7 @@ pub(super) fn decimal(value: &Quantity, places: u32) -> String {
 }
 
 /// A decimal text of so many places, half up.
-pub(super) fn fixed(value: &Quantity, places: u32) -> String {
+pub(crate) fn fixed(value: &Quantity, places: u32) -> String {
     let scale = Quantity::from(10u64.pow(places.min(18)));
     let half = Quantity::ratio(1, 2).unwrap_or_default();
     let digits = (&(value * &scale) + &half).floor().to_string();

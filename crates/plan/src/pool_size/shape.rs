@@ -5,10 +5,12 @@
 //! token is a whole number and every weight, which is exact to a millionth, leaves nothing to round.
 //! Whether a context is long is decided by the mean call before that. Invariant: no float, no rounding.
 
+use std::collections::BTreeSet;
+
 use jiff::civil::Date;
 use plimsoll_catalog::{Call, Entry, Measure, Metered, TokenPrice};
 
-use super::PoolSizeError;
+use super::{PoolDemand, PoolSizeError};
 use crate::{money::exact, quantity::Quantity};
 
 /// Weights are exact to a millionth.
@@ -32,13 +34,20 @@ pub struct Shape {
     pub max_tokens: Option<Quantity>,
 }
 
-/// What one call draws, in exact fractions of tokens.
-pub(super) struct Drawn {
+/// What one call of a shape draws, in exact fractions of tokens.
+struct Drawn {
     metered: Metered,
     /// The same by other readings of uncertain points, with the index of the flag.
     others: Vec<(usize, Metered)>,
     /// Calls that were metered at once.
     calls: Quantity,
+}
+
+/// What the mean call of a demand draws.
+pub(super) struct MeanDraw<'a> {
+    demand: &'a PoolDemand,
+    /// One for each class of calls.
+    drawn: Vec<Drawn>,
 }
 
 impl Shape {
@@ -59,14 +68,19 @@ impl Shape {
     }
 
     /// All input, which long contexts are told by.
-    fn input(&self) -> Quantity {
+    pub(crate) fn input(&self) -> Quantity {
         &self.input_tokens + &self.audio_tokens
+    }
+
+    /// Share of the input that no cache serves.
+    pub(crate) fn fresh(&self) -> Quantity {
+        Quantity::one() - self.cache_rate.clone()
     }
 
     /// So many calls of this shape as one sum.
     fn times(&self, calls: &Quantity) -> Option<Call> {
         let whole = |tokens: &Quantity| (tokens * calls).whole().filter(|tokens| *tokens <= MOST);
-        let fresh = Quantity::one() - self.cache_rate.clone();
+        let fresh = self.fresh();
         Some(Call {
             input_uncached: whole(&(&self.input_tokens * &fresh))?,
             cache_read: whole(&(&self.input_tokens * &self.cache_rate))?,
@@ -83,7 +97,7 @@ impl Shape {
 
     /// The fewest calls whose tokens and weights are all whole.
     fn calls(&self) -> Quantity {
-        let fresh = Quantity::one() - self.cache_rate.clone();
+        let fresh = self.fresh();
         let kinds = [
             &self.input_tokens * &fresh,
             &self.input_tokens * &self.cache_rate,
@@ -99,7 +113,7 @@ impl Shape {
     }
 
     /// What a call draws by the rules of `entry`.
-    pub(super) fn draws(&self, entry: &Entry) -> Result<Drawn, PoolSizeError> {
+    fn draws(&self, entry: &Entry) -> Result<Drawn, PoolSizeError> {
         let calls = self.calls();
         let many = self.times(&calls).ok_or(PoolSizeError::TooLarge)?;
         let entry = self.settled(entry, &calls)?;
@@ -156,33 +170,52 @@ impl Shape {
 }
 
 impl Drawn {
-    /// Of one measure, at a call's start.
-    pub(super) fn admission(&self, measure: Measure) -> Quantity {
-        self.one(self.metered.admission.amount(measure), measure)
-    }
-
-    /// Of one measure, at its end.
-    pub(super) fn settlement(&self, measure: Measure) -> Quantity {
-        self.one(self.metered.settlement.amount(measure), measure)
-    }
-
-    /// Whether the admission is a lower bound.
-    pub(super) fn is_lower_bound(&self) -> bool {
-        self.metered.lower_bound
-    }
-
-    /// The draw by other readings, by index of the flag.
-    pub(super) fn others(&self) -> impl Iterator<Item = (usize, Self)> {
-        self.others.iter().map(|(flag, metered)| {
-            (*flag, Self { metered: *metered, others: Vec::new(), calls: self.calls.clone() })
-        })
-    }
-
     fn one(&self, amount: u64, measure: Measure) -> Quantity {
         match measure {
             // A sum of many calls counts as one request.
             Measure::Requests | Measure::Concurrent => amount.into(),
             _ => Quantity::from(amount).over(&self.calls).unwrap_or_default(),
         }
+    }
+}
+
+impl<'a> MeanDraw<'a> {
+    pub(super) fn of(demand: &'a PoolDemand, entry: &Entry) -> Result<Self, PoolSizeError> {
+        let drawn: Result<_, _> = demand.calls.iter().map(|calls| calls.shape.draws(entry)).collect();
+        Ok(Self { demand, drawn: drawn? })
+    }
+
+    /// Of one measure, at a call's start.
+    pub(super) fn admission(&self, measure: Measure) -> Quantity {
+        self.mean(|drawn| drawn.one(drawn.metered.admission.amount(measure), measure))
+    }
+
+    /// Of one measure, at its end.
+    pub(super) fn settlement(&self, measure: Measure) -> Quantity {
+        self.mean(|drawn| drawn.one(drawn.metered.settlement.amount(measure), measure))
+    }
+
+    fn mean(&self, of: impl Fn(&Drawn) -> Quantity) -> Quantity {
+        self.demand.mean(self.drawn.iter().map(of))
+    }
+
+    /// Whether the admission is a lower bound.
+    pub(super) fn is_lower_bound(&self) -> bool {
+        self.drawn.iter().any(|drawn| drawn.metered.lower_bound)
+    }
+
+    /// The draw by the other reading of each flag that makes a difference, by its index.
+    pub(super) fn others(&self) -> Vec<(usize, Self)> {
+        let flags: BTreeSet<usize> =
+            self.drawn.iter().flat_map(|drawn| drawn.others.iter().map(|(flag, _)| *flag)).collect();
+        let by_other = |flag: usize| {
+            let drawn = self.drawn.iter().map(|drawn| {
+                let other = drawn.others.iter().find(|(other, _)| *other == flag);
+                let metered = other.map_or(drawn.metered, |(_, metered)| *metered);
+                Drawn { metered, others: Vec::new(), calls: drawn.calls.clone() }
+            });
+            (flag, Self { demand: self.demand, drawn: drawn.collect() })
+        };
+        flags.into_iter().map(by_other).collect()
     }
 }

@@ -9,7 +9,7 @@ use plimsoll_catalog::{Carries, Entry, HOURS_PER_MONTH, Measure, Term, Unit};
 use super::{
     BurstFit, HeldUnits, PoolDemand, TermCost, UnitCount,
     money::{count, decimal, fixed},
-    shape::Drawn,
+    shape::MeanDraw,
 };
 use crate::{
     money::{exact, usd},
@@ -32,7 +32,12 @@ pub(super) struct Needed<'a> {
 }
 
 impl<'a> Needed<'a> {
-    pub(super) fn of(unit: &'a Unit, drawn: &Drawn, usd: Option<&Quantity>, demand: &PoolDemand) -> Self {
+    pub(super) fn of(
+        unit: &'a Unit,
+        drawn: &MeanDraw<'_>,
+        usd: Option<&Quantity>,
+        demand: &PoolDemand,
+    ) -> Self {
         let per_call = match unit.carries {
             Carries::Usd => usd.cloned(),
             carries => Some(drawn.settlement(carries.measure())),
@@ -42,8 +47,8 @@ impl<'a> Needed<'a> {
             let window = Quantity::ratio(unit.per_s, 60)?;
             (&(per_call.as_ref()? * calls_per_min) * &window).over(throughput.as_ref()?)
         };
-        let peak_rate = &demand.calls_per_min * &demand.peak_factor;
-        let (mean, peak) = (units(&demand.calls_per_min), units(&peak_rate));
+        let rate = demand.calls_per_min();
+        let (mean, peak) = (units(&rate), units(&(&rate * &demand.peak_factor)));
         let raw = peak.as_ref().map(|peak| peak * &(Quantity::one() + demand.headroom.clone()));
         let burst = demand.burst_calls.as_ref().and_then(|calls| Some(calls * per_call.as_ref()?));
         let sold = || {
@@ -83,7 +88,7 @@ impl<'a> Needed<'a> {
     /// Calls a minute, mean, at which these units no longer suffice.
     pub(super) fn next_step_at(&self, demand: &PoolDemand) -> Option<Quantity> {
         let raw = self.raw.as_ref().filter(|raw| !raw.is_zero())?;
-        (&demand.calls_per_min * &self.units?.into()).over(raw)
+        (&demand.calls_per_min() * &self.units?.into()).over(raw)
     }
 
     /// The burst against the worst documented window of the units to be had. Without a burst, one call:

@@ -7,4 +7,5 @@ mod size;
 mod spec;
 mod units;
 mod windows;
+mod worksheet;
 mod world;

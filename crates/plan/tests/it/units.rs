@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use jiff::civil::{Date, date};
 use plimsoll_catalog::{Carries, Catalog, PoolKey, TokenPrice, Unit, UnitWindow};
-use plimsoll_plan::{PoolDemand, PoolSize, PoolSizeError, Quantity, Shape, overage, size_pool};
+use plimsoll_plan::{Calls, PoolDemand, PoolSize, PoolSizeError, Quantity, Shape, overage, size_pool};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
@@ -36,12 +36,14 @@ fn demand(pool: &str, rpm: &str, input: &str, output: &str) -> PoolDemand {
     PoolDemand {
         pool: PoolKey::parse(pool).unwrap(),
         as_of: TODAY,
-        shape: Shape { input_tokens: q(input), output_tokens: q(output), ..Shape::default() },
-        calls_per_min: q(rpm),
+        calls: vec![Calls {
+            shape: Shape { input_tokens: q(input), output_tokens: q(output), ..Shape::default() },
+            per_min: q(rpm),
+            service_seconds: None,
+        }],
         peak_factor: Quantity::one(),
         headroom: Quantity::zero(),
         burst_calls: None,
-        service_seconds: None,
         limits: Vec::new(),
         held: Vec::new(),
         price: None,
@@ -69,16 +71,25 @@ const MINI: &str = "azure.ai.openai/provisioned/global/gpt-4o-mini";
 const GPT41: &str = "azure.ai.openai/provisioned/global/gpt-4.1";
 const SONNET: &str = "aws.bedrock/runtime/geo/claude-sonnet-4.5";
 
-fn cached(demand: PoolDemand, share: &str) -> PoolDemand {
-    PoolDemand { shape: Shape { cache_rate: q(share), ..demand.shape }, ..demand }
+fn cached(mut demand: PoolDemand, share: &str) -> PoolDemand {
+    for calls in &mut demand.calls {
+        calls.shape.cache_rate = q(share);
+    }
+    demand
 }
 
-fn audio(demand: PoolDemand, tokens: &str) -> PoolDemand {
-    PoolDemand { shape: Shape { audio_tokens: q(tokens), ..demand.shape }, ..demand }
+fn audio(mut demand: PoolDemand, tokens: &str) -> PoolDemand {
+    for calls in &mut demand.calls {
+        calls.shape.audio_tokens = q(tokens);
+    }
+    demand
 }
 
-fn capped(demand: PoolDemand, max: &str) -> PoolDemand {
-    PoolDemand { shape: Shape { max_tokens: Some(q(max)), ..demand.shape }, ..demand }
+fn capped(mut demand: PoolDemand, max: &str) -> PoolDemand {
+    for calls in &mut demand.calls {
+        calls.shape.max_tokens = Some(q(max));
+    }
+    demand
 }
 
 fn holding(demand: PoolDemand, units: &str) -> PoolDemand {
@@ -464,7 +475,8 @@ proptest! {
                 input_uncached: input, audio: sound, output, max_output: Some(output + more),
                 ..plimsoll_catalog::Call::default()
             };
-            let asked = PoolDemand { shape, ..demand(&entry.key.to_string(), "1", "0", "0") };
+            let calls = vec![Calls { shape, per_min: Quantity::one(), service_seconds: None }];
+            let asked = PoolDemand { calls, ..demand(&entry.key.to_string(), "1", "0", "0") };
             let size = sized(&asked);
             let metered = entry.meter(&call);
             for rate in size.rates.iter().filter(|rate| rate.dimension != "usd_per_min") {

@@ -20,5 +20,7 @@ pub(crate) mod plan;
 pub(crate) mod profile;
 pub(crate) mod serve;
 pub(crate) mod size;
+mod size_pool;
+mod size_sheet;
 pub(crate) mod sql;
 mod sql_prompt;
