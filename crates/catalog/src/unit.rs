@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use num_rational::Ratio;
 use num_traits::{CheckedAdd, CheckedMul};
 use rust_decimal::Decimal;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::exact::{usd, within};
 
@@ -15,14 +15,14 @@ use crate::exact::{usd, within};
 pub const HOURS_PER_MONTH: u32 = 730;
 
 /// A reserved unit.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Unit {
     /// Its name with the provider, for example `PTU`.
     pub name: String,
     /// Settled tokens ([`crate::Draw::tokens`], so cached input and output already weighed) that one
     /// unit of this model serves in `per_s` seconds.
-    #[serde(skip)]
+    #[serde(skip_deserializing)]
     pub throughput: u64,
     /// Seconds that `throughput` is for.
     pub per_s: u32,
@@ -31,9 +31,10 @@ pub struct Unit {
     /// More come in steps of this many.
     pub increment: u64,
     /// Most in one deployment.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u64>,
     /// A reservation covers any model of the deployment type, so models are pooled for it.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub model_independent: bool,
     /// Terms that are sold, shortest first.
     #[serde(rename = "term")]
@@ -41,7 +42,7 @@ pub struct Unit {
 }
 
 /// A term for which units are bought.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Term {
     /// Name: `hourly`, `1-month`, `1-year`.
@@ -54,10 +55,11 @@ pub struct Term {
 }
 
 /// What one unit costs for a whole term, from a date on.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UnitPrice {
     /// First day; none: as far back as is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Date>,
     /// USD per unit and term.
     #[serde(deserialize_with = "usd")]
