@@ -48,7 +48,7 @@ pub struct Place<'a> {
 /// | `anthropic`, `openai` and other first-party APIs | `direct` | `global` | as measured |
 /// | `aws.bedrock` | `runtime`; `mantle` by its host, `provisioned` by an ARN | `geo` or `global` by the inference profile's prefix, else `regional` | by the ARN |
 /// | `azure.ai.openai`, `azure.ai.inference` | `standard` | `global` (the portal's first choice) | the resource, by the host |
-/// | `gcp.vertex_ai` | `paygo` | `global`, or `regional` where a region is known | by the resource path |
+/// | `gcp.vertex_ai` | `standard` | `global`, or `regional` where a region is known | by the resource path |
 ///
 /// A call that was served in a `batch` or `reserved` tier draws on the limit of that product, where the
 /// provider keeps one apart (facts/providers.md 1.3, 2.2, 3). An OpenAI client that calls a host of its own
@@ -93,7 +93,7 @@ pub fn recognise<'a>(told: &Told<'a>) -> Place<'a> {
             let called = Vertex::of(told, model);
             place.account = called.project.or(place.account);
             place.region = place.region.or(called.location).filter(|region| *region != "global");
-            (provider, "paygo", if place.region.is_none() { "global" } else { "regional" }, called.model)
+            (provider, "standard", if place.region.is_none() { "global" } else { "regional" }, called.model)
         }
         _ => return place,
     };

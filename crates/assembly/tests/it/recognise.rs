@@ -164,13 +164,13 @@ fn vertex() {
         case(
             "gcp.vertex_ai",
             "projects/acme-prod/locations/europe-west4/publishers/google/models/gemini-2.5-pro-001",
-            "gcp.vertex_ai/paygo/regional/gemini-2.5-pro",
+            "gcp.vertex_ai/standard/regional/gemini-2.5-pro",
         )
         .gives("acme-prod", "europe-west4"),
         case(
             "gcp.vertex_ai",
             "projects/acme-prod/locations/global/publishers/anthropic/models/claude-sonnet-4-5@20250929",
-            "gcp.vertex_ai/paygo/global/claude-sonnet-4.5",
+            "gcp.vertex_ai/standard/global/claude-sonnet-4.5",
         )
         .gives("acme-prod", None),
         case("gcp.vertex_ai", "projects/acme-prod/locations/us-central1/endpoints/4711", "")
@@ -178,14 +178,14 @@ fn vertex() {
         case(
             "gcp.vertex_ai",
             "projects/acme-prod/locations/us-central1/endpoints/4711",
-            "gcp.vertex_ai/paygo/regional/gemini-2.5-flash",
+            "gcp.vertex_ai/standard/regional/gemini-2.5-flash",
         )
         .answered_by("gemini-2.5-flash")
         .gives("acme-prod", "us-central1"),
-        case("gcp.vertex_ai", "gemini-2.5-flash", "gcp.vertex_ai/paygo/regional/gemini-2.5-flash")
+        case("gcp.vertex_ai", "gemini-2.5-flash", "gcp.vertex_ai/standard/regional/gemini-2.5-flash")
             .host("europe-west1-aiplatform.googleapis.com")
             .served_from("europe-west1"),
-        case("gcp.vertex_ai", "gemini-3.6-flash", "gcp.vertex_ai/paygo/global/gemini-3.6-flash")
+        case("gcp.vertex_ai", "gemini-3.6-flash", "gcp.vertex_ai/standard/global/gemini-3.6-flash")
             .host("aiplatform.googleapis.com"),
         case("gcp.gemini", "models/gemini-2.5-flash", "gcp.gemini/direct/global/gemini-2.5-flash"),
     ]);

@@ -5,4 +5,5 @@
 mod examples;
 mod files;
 mod properties;
+mod rates;
 mod shipped;
