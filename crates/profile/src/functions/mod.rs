@@ -5,6 +5,7 @@ mod assemble;
 mod assembled;
 mod in_flight;
 mod meter;
+mod metered;
 mod naming;
 mod one_group;
 mod percentiles;

@@ -54,7 +54,10 @@ struct MatchRules {
 }
 
 fn fields() -> Fields {
-    ["workflow", "account", "region", "pool"].map(|name| Field::new(name, DataType::Utf8, true)).into_iter().collect()
+    ["workflow", "account", "region", "pool"]
+        .map(|name| Field::new(name, DataType::Utf8, true))
+        .into_iter()
+        .collect()
 }
 
 impl ScalarUDFImpl for MatchRules {
