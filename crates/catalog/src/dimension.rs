@@ -42,7 +42,7 @@ pub struct Dimension {
 
 impl Dimension {
     /// Every name that a limit can have, with what it counts and its window in seconds.
-    pub const NAMES: [(&str, Measure, u32); 11] = [
+    pub const NAMES: [(&str, Measure, u32); 13] = [
         ("requests_per_min", Measure::Requests, 60),
         ("input_tokens_per_min", Measure::InputTokens, 60),
         ("output_tokens_per_min", Measure::OutputTokens, 60),
@@ -53,6 +53,8 @@ impl Dimension {
         ("tokens_per_day", Measure::Tokens, 86_400),
         ("concurrent", Measure::Concurrent, 0),
         ("enqueued_tokens", Measure::EnqueuedTokens, 0),
+        ("enqueued_requests", Measure::Concurrent, 0),
+        ("enqueued_jobs", Measure::Jobs, 0),
         ("usd_per_min", Measure::Usd, 60),
     ];
 
@@ -94,10 +96,12 @@ pub enum Measure {
     OutputTokens,
     /// Input and output in one sum, as the provider weighs them.
     Tokens,
-    /// Requests in flight: each holds one from its start to its end.
+    /// Requests in flight, or waiting in a batch: each holds one from its start to its end.
     Concurrent,
     /// Input tokens of batch jobs that have not ended.
     EnqueuedTokens,
+    /// Batch jobs that have not ended, of which a call is a part.
+    Jobs,
     /// List price of what was used.
     Usd,
 }
@@ -116,6 +120,7 @@ impl fmt::Display for Measure {
             Self::Tokens => "tokens",
             Self::Concurrent => "concurrent",
             Self::EnqueuedTokens => "enqueued_tokens",
+            Self::Jobs => "jobs",
             Self::Usd => "usd",
         })
     }

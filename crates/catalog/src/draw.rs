@@ -16,15 +16,15 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// The amount of one measure. Dollars are no draw of tokens: [`crate::Entry::cost`] tells them, and
-    /// here they are 0.
+    /// The amount of one measure. Dollars are no draw of tokens ([`crate::Entry::cost`] tells them), and
+    /// a job is more than a call: both are 0 here.
     pub fn amount(&self, measure: Measure) -> u64 {
         match measure {
             Measure::Requests | Measure::Concurrent => self.requests,
             Measure::InputTokens | Measure::EnqueuedTokens => self.input_tokens,
             Measure::OutputTokens => self.output_tokens,
             Measure::Tokens => self.tokens,
-            Measure::Usd => 0,
+            Measure::Jobs | Measure::Usd => 0,
         }
     }
 

@@ -34,8 +34,9 @@ pub struct Entry {
     pub channel: Option<Channel>,
     /// Quotas that have to rise with the pool's own.
     pub companions: Vec<Quota>,
-    /// What is sold by reservation.
-    pub unit: Option<Unit>,
+    /// What is sold by reservation: one unit, or two where input and output are sold apart.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub units: Vec<Unit>,
     /// Where the provider sends calls on when the pool is full.
     pub overflow: Option<Overflow>,
     /// What a replica carries, of a model that one hosts oneself.
@@ -127,6 +128,16 @@ impl Entry {
     pub fn command(&self, dimension: &str, value: u64, region: Option<&str>) -> Option<String> {
         let quota = self.dimension(dimension)?.quota.as_ref();
         self.channel.as_ref()?.command(quota.and_then(|quota| quota.code.as_deref()), value, region)
+    }
+
+    /// The row with those of its prices only that are in force on `day`, without their dates, so that two
+    /// days can be compared.
+    #[must_use]
+    pub fn on(&self, day: Date) -> Self {
+        let of_the_day = |tier| self.price_of(tier, day).cloned();
+        let undated = |price| TokenPrice { from: None, until: None, ..price };
+        let prices = Tier::ALL.into_iter().filter_map(of_the_day).map(undated).collect();
+        Self { prices, ..self.clone() }
     }
 
     /// Whether the model is no longer served on `as_of`. Its row still answers.

@@ -67,7 +67,7 @@ struct Row {
     channel: Option<Spanned<String>>,
     #[serde(default)]
     companions: Vec<Quota>,
-    unit: Option<Spanned<String>>,
+    unit: Option<Spanned<Names>>,
     unit_throughput: Option<Spanned<u64>>,
     overflow: Option<Spanned<String>>,
     serving: Option<Spanned<String>>,
@@ -79,6 +79,14 @@ struct Row {
     flags: Vec<Spanned<String>>,
     #[serde(default)]
     sources: Vec<Spanned<String>>,
+}
+
+/// A name, or several.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a name, or a list of names")]
+enum Names {
+    One(String),
+    More(Vec<String>),
 }
 
 /// A file that was read.
@@ -218,7 +226,7 @@ impl Reader<'_> {
         let serving = self.optional("serving", &parts.serving, &row.serving, faults);
         let named = row.answers.clone().or_else(|| common.answers.clone());
         let answers = self.optional("answers", &parts.answers, &named, faults);
-        let unit = self.unit(place, faults);
+        let units = self.units(place, faults);
         let flags = self.flags([&common.flags, &row.flags], faults);
         let sources = self.all("source", &parts.source, [&common.sources, &row.sources], faults);
         if row.sources.is_empty() && common.sources.is_empty() {
@@ -238,7 +246,7 @@ impl Reader<'_> {
             grants: grants.unwrap_or_default(),
             channel,
             companions: [&*row.companions, &*common.companions].concat(),
-            unit,
+            units,
             overflow,
             serving,
             prices: row.prices.iter().map(|price| price.get_ref().clone()).collect(),
@@ -286,30 +294,41 @@ impl Reader<'_> {
         }
     }
 
-    /// The unit with this row's throughput: the one cannot be without the other.
-    fn unit(&self, place: &Spanned<Row>, faults: &mut Vec<Fault>) -> Option<Unit> {
+    /// The units with what they serve, which stands with the unit, or in the row where it is the model's.
+    fn units(&self, place: &Spanned<Row>, faults: &mut Vec<Fault>) -> Vec<Unit> {
         let row = place.get_ref();
-        let unit = self.optional("unit", &self.parts.unit, &row.unit, faults);
-        match (unit, &row.unit_throughput) {
-            (Some(unit), Some(throughput)) if (1..=1_000_000_000).contains(throughput.get_ref()) => {
-                return Some(Unit { throughput: *throughput.get_ref(), ..unit });
-            }
-            (_, Some(throughput)) if row.unit.is_some() => {
-                if !(1..=1_000_000_000).contains(throughput.get_ref()) {
-                    let message =
-                        format!("{} is not plausible: expected 1 to 1000000000", throughput.get_ref());
-                    faults.push(self.fault(throughput, "entry.unit_throughput", message));
+        let names: Vec<Spanned<String>> = row.unit.as_ref().map_or_else(Vec::new, |named| {
+            let names = match named.get_ref() {
+                Names::One(name) => std::slice::from_ref(name),
+                Names::More(names) => names,
+            };
+            names.iter().map(|name| Spanned::new(named.span(), name.clone())).collect()
+        });
+        let mut units: Vec<Unit> =
+            self.all("unit", &self.parts.unit, [&names, &[]], faults).into_iter().cloned().collect();
+        if let Some(throughput) = &row.unit_throughput {
+            let served = *throughput.get_ref();
+            let wrong = match units.as_mut_slice() {
+                _ if !(1..=1_000_000_000).contains(&served) => {
+                    Some(("unit_throughput", format!("{served} is not plausible: expected 1 to 1000000000")))
                 }
+                _ if names.is_empty() => Some(("unit", "is missing beside `unit_throughput`".to_owned())),
+                [_, _, ..] => {
+                    Some(("unit_throughput", "is for one unit; write it into each [unit.x]".to_owned()))
+                }
+                [unit] => {
+                    unit.throughput = Some(served);
+                    None
+                }
+                [] => None,
+            };
+            if let Some((field, message)) = wrong {
+                faults.push(self.fault(throughput, &format!("entry.{field}"), message));
             }
-            (_, Some(throughput)) => {
-                faults.push(self.fault(throughput, "entry.unit", "is missing beside `unit_throughput`"));
-            }
-            (Some(_), None) => {
-                faults.push(self.fault(place, "entry.unit_throughput", "is missing beside `unit`"));
-            }
-            (None, None) => {}
+        } else if units.iter().any(|unit| unit.throughput.is_none() && !unit.unpublished) {
+            faults.push(self.fault(place, "entry.unit_throughput", "is missing beside `unit`"));
         }
-        None
+        units
     }
 
     /// Flags know their names.

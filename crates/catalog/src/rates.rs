@@ -2,7 +2,7 @@
 //!
 //! [`Entry::meter`] and [`Entry::cost`] are the rules; here they are made ready once: weights in millionths
 //! and prices in picodollars a token (a price of six decimals a million tokens is a whole number of them), so
-//! that a call is a few sums of 64 bits. Invariant: the answers are theirs. What does not fit (a long
+//! that a call is a few sums of eight products. Invariant: the answers are theirs. What does not fit (a long
 //! context, audio from a cache or as output, images, counts of half a billion) is asked of them, call by call.
 
 use jiff::civil::Date;
@@ -10,16 +10,20 @@ use rust_decimal::Decimal;
 
 use crate::{
     Call, Catalog, Combine, Draw, Entry, Metered, PoolKey, Stage, Tier, TokenPrice, UnsetMaxOutput, Weights,
+    exact::Weight,
 };
 
 /// Decimal places of a picodollar.
 const PICO: u32 = 12;
-/// Counts below this, times a weight or a price of at most [`MOST_PRICE`], may be summed eight times in 64 bits.
+/// Counts below this, times a weight or a price of at most [`MOST_EACH`], may be summed eight times in 64 bits.
 const MOST_TOKENS: u64 = 1 << 29;
-/// Picodollars a token (and more than the millionths of any weight).
-const MOST_PRICE: u64 = 1 << 31;
-/// Kinds that are summed: uncached, audio, read, written, written for an hour, plain output, reasoning.
-const KINDS: usize = 7;
+/// Picodollars a token; weights in millionths are less.
+const MOST_EACH: u64 = 1 << 31;
+/// Eight kinds, so that a processor sums them side by side: uncached, audio, read, written, written for an hour,
+/// plain output, reasoning, and `max_tokens`.
+type Kinds = [u32; 8];
+/// Place of `max_tokens` among them.
+const RESERVED: usize = 7;
 /// Products that are sold on demand.
 const ON_DEMAND: [&str; 3] = ["direct", "runtime", "standard"];
 
@@ -58,9 +62,9 @@ const ON_DEMAND: [&str; 3] = ["direct", "runtime", "standard"];
 /// let day = jiff::civil::date(2026, 11, 30);
 /// let rates = catalog.rates(&"acme/direct/global/m".parse()?, Tier::Standard, day);
 /// let rates = rates.ok_or("a row")?;
-/// let call = Call { input_uncached: 1_000, output: 100, ..Call::default() };
-/// assert_eq!(rates.metered(&call).settlement.tokens, 1_500);
-/// assert_eq!(rates.cost(&call), Some(4_500_000_000)); // 0.0045 USD in picodollars
+/// let charged = rates.charged(&Call { input_uncached: 1_000, output: 100, ..Call::default() });
+/// assert_eq!(charged.metered.settlement.tokens, 1_500);
+/// assert_eq!(charged.cost, Some(4_500_000_000)); // 0.0045 USD in picodollars
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -69,7 +73,6 @@ pub struct Rates<'a> {
     tier: Tier,
     admission: Lines,
     settlement: Lines,
-    combine: Combine,
     /// What an unset `max_tokens` is admitted at; none for the output that came.
     unset: Option<u64>,
     reserves_output: bool,
@@ -80,20 +83,33 @@ pub struct Rates<'a> {
     prices: Prices<'a>,
 }
 
+/// What one call draws and costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Charged {
+    /// Both draws: [`Entry::meter`].
+    pub metered: Metered,
+    /// What it adds to the bill, in picodollars: [`Entry::cost`], or 0 where units that are held cover it. None
+    /// where a price is not known.
+    pub cost: Option<i128>,
+    /// What its tokens cost on demand, in picodollars, also where units cover them; none where a price is not
+    /// known.
+    pub list_value: Option<i128>,
+}
+
 /// Weights of one stage, measure by measure; a measure without any is not counted.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Lines {
-    requests: u64,
     input_tokens: Option<Line>,
     output_tokens: Option<Line>,
     tokens: Option<Line>,
 }
 
-/// Weights of the kinds and of `max_tokens`, in millionths.
+/// Weights of one measure, in millionths.
 #[derive(Debug, Clone, Copy)]
 struct Line {
-    used: [u64; KINDS],
-    reserved: u64,
+    each: Kinds,
+    /// Of `max_tokens` where the larger counts, and not the sum.
+    larger: u64,
 }
 
 /// Where list prices come from.
@@ -101,9 +117,9 @@ struct Line {
 struct Prices<'a> {
     /// The row that has them, what tier its calls are, and on which day.
     of: Option<(&'a Entry, Tier, Date)>,
-    /// Picodollars a token, by kind: none where a price is not known. None of them where a price is no whole
+    /// Picodollars a token, and all bits set where a price is not known. None of it where a price is no whole
     /// number of picodollars.
-    picodollars: Option<[Option<u64>; KINDS]>,
+    each: Option<(Kinds, Kinds)>,
 }
 
 impl Catalog {
@@ -129,84 +145,62 @@ impl Catalog {
 impl<'a> Rates<'a> {
     fn new(entry: &'a Entry, covered: bool, prices: Prices<'a>, tier: Tier) -> Self {
         let meter = &entry.meter;
-        let draws = entry.meter(&Call { tier, ..Call::default() }).settlement.requests > 0;
-        let lines = |stage: &Stage| if draws { Lines::new(stage) } else { Lines::default() };
         let above = |price: &TokenPrice| price.long_context.as_ref().map(|long| long.above);
         let long_prices = prices.of.iter().flat_map(|(row, ..)| &row.prices).filter_map(above);
         let longest = meter.long_context.as_ref().map(|long| long.above).into_iter().chain(long_prices).min();
+        // Calls of a tier that draws on the limits of other pools: the row says so, call by call.
+        let draws = entry.meter(&Call { tier, ..Call::default() }).settlement.requests > 0;
         Self {
             entry,
             tier,
-            admission: lines(&meter.admission),
-            settlement: lines(&meter.settlement),
-            combine: meter.combine,
+            admission: Lines::new(&meter.admission, meter.combine),
+            settlement: Lines::new(&meter.settlement, Combine::Sum),
             unset: match meter.unset_max_output {
                 UnsetMaxOutput::ModelMaximum => entry.max_output_tokens,
                 UnsetMaxOutput::Zero => Some(0),
                 UnsetMaxOutput::Unknown => None,
             },
             reserves_output: meter.admission.all().any(|weights| weights.max_output.millionths() > 0),
-            longest: longest.unwrap_or(u64::MAX),
+            longest: if draws { longest.unwrap_or(u64::MAX) } else { 0 },
             covered,
             prices,
         }
     }
 
-    /// The row that they were made of.
-    pub fn entry(&self) -> &'a Entry {
-        self.entry
-    }
-
-    /// What a call of that tier draws: [`Entry::meter`].
-    pub fn metered(&self, call: &Call) -> Metered {
+    /// What a call of that tier draws and costs.
+    pub fn charged(&self, call: &Call) -> Charged {
         let max_output = call.max_output.or(self.unset);
-        let reserved = max_output.unwrap_or(call.output);
-        match self.kinds(call) {
-            Some(tokens) if reserved < MOST_TOKENS && self.settlement.requests > 0 => {
-                let admission = self.admission.draw(&tokens, reserved, self.combine);
-                let settlement = self.settlement.draw(&tokens, 0, Combine::Sum);
-                Metered {
-                    admission,
-                    settlement,
-                    released: admission.less(&settlement),
-                    lower_bound: self.reserves_output && max_output.is_none(),
-                    long_context: false,
-                }
+        let Some(tokens) = self.kinds(call, max_output.unwrap_or(call.output)) else {
+            return self.by_the_row(call);
+        };
+        let admission = self.admission.draw(&tokens);
+        let settlement = self.settlement.draw(&tokens);
+        let metered = Metered {
+            admission,
+            settlement,
+            released: admission.less(&settlement),
+            lower_bound: self.reserves_output && max_output.is_none(),
+            long_context: false,
+        };
+        let list_value = match &self.prices.each {
+            Some((each, unknown)) => {
+                let unpriced = tokens.iter().zip(unknown).fold(0, |all, (tokens, unknown)| all | tokens & unknown);
+                (unpriced == 0).then(|| dot(&tokens, each).into())
             }
-            _ => self.entry.meter(&Call { tier: self.tier, ..*call }),
-        }
+            None => self.prices.by_the_row(call),
+        };
+        Charged { metered, cost: if self.covered { Some(0) } else { list_value }, list_value }
     }
 
-    /// What a call of that tier adds to the bill, in picodollars: [`Entry::cost`], or 0 where units that are
-    /// held cover it. None where a price is not known.
-    pub fn cost(&self, call: &Call) -> Option<i128> {
-        if self.covered { Some(0) } else { self.list_value(call) }
-    }
-
-    /// What the same tokens cost on demand, in picodollars, also where units cover them; none where a price
-    /// is not known.
-    pub fn list_value(&self, call: &Call) -> Option<i128> {
-        match (&self.prices.picodollars, self.kinds(call)) {
-            (Some(prices), Some(tokens)) => {
-                let mut sum = 0;
-                for (tokens, price) in tokens.into_iter().zip(prices) {
-                    match price {
-                        Some(price) => sum += tokens * price,
-                        None if tokens == 0 => {}
-                        None => return None,
-                    }
-                }
-                Some(sum.into())
-            }
-            _ => {
-                let (row, tier, day) = self.prices.of?;
-                picodollars(row.cost(&Call { tier, ..*call }, day)?)
-            }
-        }
+    /// The same by the rows that the rates were made of.
+    fn by_the_row(&self, call: &Call) -> Charged {
+        let metered = self.entry.meter(&Call { tier: self.tier, ..*call });
+        let list_value = self.prices.by_the_row(call);
+        Charged { metered, cost: if self.covered { Some(0) } else { list_value }, list_value }
     }
 
     /// The tokens by kind, where they may be summed here.
-    fn kinds(&self, call: &Call) -> Option<[u64; KINDS]> {
+    fn kinds(&self, call: &Call, reserved: u64) -> Option<Kinds> {
         let reasoning = call.reasoning.min(call.output);
         let tokens = [
             call.input_uncached,
@@ -216,28 +210,31 @@ impl<'a> Rates<'a> {
             call.cache_write_1h,
             call.output - reasoning,
             reasoning,
+            reserved,
         ];
         let elsewhere = call.audio_cache_read | call.output_audio | call.output_image;
         let small = tokens.iter().fold(0, |all, tokens| all | tokens) < MOST_TOKENS;
         let usual = elsewhere == 0 && !call.us_only && call.status.is_none_or(|status| status < 400);
-        (small && usual && tokens[..5].iter().sum::<u64>() <= self.longest).then_some(tokens)
+        let short = tokens[..5].iter().fold(0, |sum: u64, tokens| sum.wrapping_add(*tokens)) <= self.longest;
+        // Below 2^29, so nothing is cut off.
+        (small && usual && short).then(|| tokens.map(|tokens| tokens as u32))
     }
 }
 
 impl Lines {
-    fn new(stage: &Stage) -> Self {
+    fn new(stage: &Stage, combine: Combine) -> Self {
+        let line = |weights: &Option<Weights>| weights.as_ref().map(|weights| Line::new(weights, combine));
         Self {
-            requests: 1,
-            input_tokens: stage.input_tokens.as_ref().map(Line::new),
-            output_tokens: stage.output_tokens.as_ref().map(Line::new),
-            tokens: stage.tokens.as_ref().map(Line::new),
+            input_tokens: line(&stage.input_tokens),
+            output_tokens: line(&stage.output_tokens),
+            tokens: line(&stage.tokens),
         }
     }
 
-    fn draw(&self, tokens: &[u64; KINDS], reserved: u64, combine: Combine) -> Draw {
-        let sum = |line: &Option<Line>| line.as_ref().map_or(0, |line| line.sum(tokens, reserved, combine));
+    fn draw(&self, tokens: &Kinds) -> Draw {
+        let sum = |line: &Option<Line>| line.as_ref().map_or(0, |line| line.sum(tokens));
         Draw {
-            requests: self.requests,
+            requests: 1,
             input_tokens: sum(&self.input_tokens),
             output_tokens: sum(&self.output_tokens),
             tokens: sum(&self.tokens),
@@ -246,8 +243,13 @@ impl Lines {
 }
 
 impl Line {
-    fn new(weights: &Weights) -> Self {
-        let used = [
+    fn new(weights: &Weights, combine: Combine) -> Self {
+        let of_max = weights.max_output;
+        let (summed, larger) = match combine {
+            Combine::Sum => (of_max, 0),
+            Combine::Max => (Weight::ZERO, of_max.millionths()),
+        };
+        let each = [
             weights.input_uncached,
             weights.audio.unwrap_or(weights.input_uncached),
             weights.cache_read,
@@ -255,24 +257,25 @@ impl Line {
             weights.cache_write_1h.unwrap_or(weights.cache_write),
             weights.output,
             weights.reasoning.unwrap_or(weights.output),
+            summed,
         ];
-        Self { used: used.map(|weight| weight.millionths()), reserved: weights.max_output.millionths() }
+        // At most 200, so 2 x 10^8 millionths.
+        Self { each: each.map(|weight| u32::try_from(weight.millionths()).unwrap_or(u32::MAX)), larger }
     }
 
-    fn sum(&self, tokens: &[u64; KINDS], reserved: u64, combine: Combine) -> u64 {
-        let used: u64 = tokens.iter().zip(&self.used).map(|(tokens, weight)| tokens * weight).sum();
-        let reserved = reserved * self.reserved;
-        let millionths = match combine {
-            Combine::Sum => used + reserved,
-            Combine::Max => used.max(reserved),
-        };
-        millionths.div_ceil(1_000_000)
+    fn sum(&self, tokens: &Kinds) -> u64 {
+        dot(tokens, &self.each).max(u64::from(tokens[RESERVED]) * self.larger).div_ceil(1_000_000)
     }
+}
+
+/// Sum of the products.
+fn dot(tokens: &Kinds, each: &Kinds) -> u64 {
+    tokens.iter().zip(each).map(|(tokens, each)| u64::from(*tokens) * u64::from(*each)).sum()
 }
 
 impl<'a> Prices<'a> {
     fn of(row: Option<&'a Entry>, tier: Tier, day: Date) -> Self {
-        let Some(row) = row else { return Self { of: None, picodollars: None } };
+        let Some(row) = row else { return Self { of: None, each: None } };
         // One token of each kind, as the row prices it: no context is long that has one.
         let one = Call { tier, ..Call::default() };
         let calls = [
@@ -283,15 +286,29 @@ impl<'a> Prices<'a> {
             Call { cache_write_1h: 1, ..one },
             Call { output: 1, ..one },
             Call { output: 1, reasoning: 1, ..one },
+            // `max_tokens` costs nothing.
+            one,
         ];
-        let costs = calls.map(|call| row.cost(&call, day));
-        let price = |usd: Decimal| {
-            let whole = usd.normalize().scale() <= PICO;
-            let price = picodollars(usd).and_then(|price| u64::try_from(price).ok());
-            price.filter(|price| whole && *price <= MOST_PRICE)
-        };
-        let fit = costs.iter().flatten().all(|usd| price(*usd).is_some());
-        Self { of: Some((row, tier, day)), picodollars: fit.then(|| costs.map(|usd| usd.and_then(price))) }
+        let (mut each, mut unknown, mut fit) = (Kinds::default(), Kinds::default(), true);
+        for (kind, call) in calls.iter().enumerate() {
+            let Some(usd) = row.cost(call, day) else {
+                unknown[kind] = u32::MAX;
+                continue;
+            };
+            let price = picodollars(usd).filter(|_| usd.normalize().scale() <= PICO);
+            match price.and_then(|price| u64::try_from(price).ok()).filter(|price| *price <= MOST_EACH) {
+                Some(price) => each[kind] = price as u32,
+                None => fit = false,
+            }
+        }
+        // Tokens that are only asked for are never priced.
+        unknown[RESERVED] = 0;
+        Self { of: Some((row, tier, day)), each: fit.then_some((each, unknown)) }
+    }
+
+    fn by_the_row(&self, call: &Call) -> Option<i128> {
+        let (row, tier, day) = self.of?;
+        picodollars(row.cost(&Call { tier, ..*call }, day)?)
     }
 }
 

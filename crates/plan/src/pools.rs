@@ -143,7 +143,9 @@ fn limit_on(context: &Context<'_>, id: &PoolId, counted: &Counted, day: Date) ->
     if given.is_some() || !comes_from_units(context, id, &counted.dimension) {
         return given;
     }
-    let unit = context.entry(&id.pool)?.unit.as_ref()?;
+    let entry = context.entry(&id.pool)?;
+    let counts = entry.dimension(&counted.dimension)?.counts;
+    let unit = entry.units.iter().find(|unit| unit.carries.measure() == counts)?;
     let held = context.spec().reservations.iter().filter(|held| held.pool == id.pool);
     let held: u64 =
         held.filter(|held| held.until.is_none_or(|until| day <= until)).map(|held| held.units).sum();

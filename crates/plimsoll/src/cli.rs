@@ -62,6 +62,10 @@ pub(crate) enum Command {
     Sql(commands::sql::Sql),
     /// The planning worksheet, without telemetry.
     Size(Box<commands::size::Size>),
+    /// What one call costs each limit when it starts and when it ends, and in money.
+    Meter(commands::meter::Meter),
+    /// What the provider rules say, whether a folder of them is right, and what changed.
+    Catalog(commands::catalog::CatalogCommand),
     /// Quota requests and reservations for what the calendar brings.
     Plan(commands::plan::Plan),
     /// Why a number is what it is: what each span was recognised as, by which rule, and what was ignored.

@@ -26,6 +26,8 @@ pub(crate) async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Profile(profile) => profile.run(&settings, format).await,
         Command::Sql(sql) => sql.run(&settings, format).await,
         Command::Size(size) => size.run(format),
+        Command::Meter(meter) => meter.run(&settings, format),
+        Command::Catalog(catalog) => catalog.run(&settings, format),
         Command::Plan(plan) => plan.run(&settings, format).await,
         Command::Explain(explain) => explain.run(&settings, format).await,
         Command::Doctor(doctor) => doctor.run(&settings, format).await,

@@ -90,7 +90,7 @@ proptest! {
     #[test]
     fn units_are_enough_and_no_more(demand in 0..10_000_000_000_u64, percent in 0..200_u128) {
         let entry = entry("azure.ai.openai/provisioned/datazone/gpt-5.2");
-        let unit = entry.unit.as_ref();
+        let unit = entry.units.first();
         let units = unit.and_then(|unit| unit.units_for(u128::from(demand), Ratio::new(percent, 100)));
         let (Some(unit), Some(units)) = (unit, units) else {
             return Err(TestCaseError::fail("no units"));

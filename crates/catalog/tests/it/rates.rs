@@ -42,16 +42,17 @@ fn agree(catalog: &Catalog, call: Call) -> Result<(), TestCaseError> {
             let call = Call { tier, ..call };
             let rates = catalog.rates(&entry.key, tier, DAY);
             let rates = rates.ok_or_else(|| TestCaseError::fail(format!("{} has no rates", entry.key)))?;
-            prop_assert_eq!(rates.metered(&call), entry.meter(&call), "{}", entry.key);
+            let charged = rates.charged(&call);
+            prop_assert_eq!(charged.metered, entry.meter(&call), "{}", entry.key);
             if !entry.prices.is_empty() {
-                let usd = rates.cost(&call).map(|pico| Decimal::from_i128_with_scale(pico, 12).normalize());
+                let usd = charged.cost.map(|pico| Decimal::from_i128_with_scale(pico, 12).normalize());
                 prop_assert_eq!(
                     usd,
                     entry.cost(&call, DAY).map(|usd| usd.round_dp(12).normalize()),
                     "{}",
                     entry.key
                 );
-                prop_assert_eq!(rates.cost(&call), rates.list_value(&call));
+                prop_assert_eq!(charged.cost, charged.list_value);
             }
         }
     }
@@ -113,7 +114,7 @@ fn units_are_paid_for_once() -> Result<(), Box<dyn std::error::Error>> {
     let call = Call { input_uncached: 1_000_000, output: 100_000, ..Call::default() };
     let money = |product: &str| -> Result<_, Box<dyn std::error::Error>> {
         let rates = catalog.rates(&format!("acme/{product}/global/m").parse()?, Tier::Standard, DAY);
-        Ok(rates.map(|rates| (rates.cost(&call), rates.list_value(&call))))
+        Ok(rates.map(|rates| rates.charged(&call)).map(|charged| (charged.cost, charged.list_value)))
     };
     let list = Some(4_500_000_000_000);
     assert_eq!(money("standard")?, Some((list, list)));

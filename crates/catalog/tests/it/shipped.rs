@@ -47,7 +47,7 @@ fn shipped_rows_are_complete() {
         assert!(entry.is_fallback() || entry.channel.is_some(), "{key} has no channel");
         let assumed = |source: &&Source| source.confidence == Confidence::Assumed;
         assert!(entry.is_fallback() || entry.sources.iter().any(|source| !assumed(&source)), "{key}");
-        assert_eq!(entry.unit.is_some(), entry.dimensions.iter().any(|limit| limit.from_units), "{key}");
+        assert_eq!(!entry.units.is_empty(), entry.dimensions.iter().any(|limit| limit.from_units), "{key}");
     }
 }
 

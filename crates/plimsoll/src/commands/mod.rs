@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+pub(crate) mod catalog;
 pub(crate) mod check;
 pub(crate) mod compact;
 pub(crate) mod demo;
@@ -12,6 +13,7 @@ pub(crate) mod export;
 mod export_rows;
 pub(crate) mod generate;
 pub(crate) mod ingest;
+pub(crate) mod meter;
 pub(crate) mod plan;
 pub(crate) mod profile;
 pub(crate) mod serve;

@@ -184,7 +184,8 @@ impl<'c> Tariff<'c> {
         let served = named.as_ref().copied().unwrap_or_default();
         let rates = key.zip(day).and_then(|(key, day)| catalog.rates(&key, served, day));
         let idle = |status| Call { max_output: Some(0), status, ..Call::default() };
-        let metered = |call: &Call| rates.as_ref().map_or_else(|| plain(call), |rates| rates.metered(call));
+        let metered =
+            |call: &Call| rates.as_ref().map_or_else(|| plain(call), |rates| rates.charged(call).metered);
         let (refused, nothing) = (metered(&idle(Some(429))), metered(&idle(None)));
         let unknown = metered(&Call::default());
         Self { unnamed_tier: named.is_err(), refused, nothing, unknown, rates }
@@ -193,8 +194,10 @@ impl<'c> Tariff<'c> {
     /// What a call draws, and its [`MONEY`].
     fn of(&self, call: &Call) -> (Metered, [Option<i128>; 2]) {
         match &self.rates {
-            Some(rates) if self.unnamed_tier => (rates.metered(call), [None; 2]),
-            Some(rates) => (rates.metered(call), [rates.cost(call), rates.list_value(call)]),
+            Some(rates) => {
+                let charged = rates.charged(call);
+                (charged.metered, [charged.cost, charged.list_value].map(|usd| usd.filter(|_| !self.unnamed_tier)))
+            }
             None => (plain(call), [None; 2]),
         }
     }
