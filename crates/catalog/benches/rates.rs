@@ -57,7 +57,7 @@ fn by_rates(bencher: Bencher<'_, '_>, pool: &str) {
     let rates = pool.parse::<PoolKey>().ok().and_then(|key| catalog.rates(&key, Tier::Standard, DAY));
     let meter = |rates: &Rates<'_>| {
         for call in &calls {
-            black_box(rates.charged(black_box(call)));
+            black_box(&rates.charged(black_box(call)));
         }
     };
     bencher.counter(divan::counter::ItemsCount::new(CALLS)).bench_local(|| rates.as_ref().map(meter));

@@ -63,8 +63,8 @@ const ON_DEMAND: [&str; 3] = ["direct", "runtime", "standard"];
 /// let rates = catalog.rates(&"acme/direct/global/m".parse()?, Tier::Standard, day);
 /// let rates = rates.ok_or("a row")?;
 /// let charged = rates.charged(&Call { input_uncached: 1_000, output: 100, ..Call::default() });
-/// assert_eq!(charged.metered.settlement.tokens, 1_500);
-/// assert_eq!(charged.cost, Some(4_500_000_000)); // 0.0045 USD in picodollars
+/// assert_eq!(charged.settlement.tokens, 1_500);
+/// assert_eq!(charged.list_value, Some(4_500_000_000)); // 0.0045 USD in picodollars
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -75,7 +75,6 @@ pub struct Rates<'a> {
     settlement: Lines,
     /// What an unset `max_tokens` is admitted at; none for the output that came.
     unset: Option<u64>,
-    reserves_output: bool,
     /// Input above which other weights or prices may hold.
     longest: u64,
     /// Units that are held cover the calls.
@@ -86,13 +85,11 @@ pub struct Rates<'a> {
 /// What one call draws and costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Charged {
-    /// Both draws: [`Entry::meter`].
-    pub metered: Metered,
-    /// What it adds to the bill, in picodollars: [`Entry::cost`], or 0 where units that are held cover it. None
-    /// where a price is not known.
-    pub cost: Option<i128>,
-    /// What its tokens cost on demand, in picodollars, also where units cover them; none where a price is not
-    /// known.
+    /// Charged when it starts: as [`Entry::meter`] has it.
+    pub admission: Draw,
+    /// What that is corrected to at its end.
+    pub settlement: Draw,
+    /// What its tokens cost on demand, in picodollars, as [`Entry::cost`] has it; none where a price is not known.
     pub list_value: Option<i128>,
 }
 
@@ -160,46 +157,49 @@ impl<'a> Rates<'a> {
                 UnsetMaxOutput::Zero => Some(0),
                 UnsetMaxOutput::Unknown => None,
             },
-            reserves_output: meter.admission.all().any(|weights| weights.max_output.millionths() > 0),
             longest: if draws { longest.unwrap_or(u64::MAX) } else { 0 },
             covered,
             prices,
         }
     }
 
+    /// Whether units that are held cover the calls, so that they add nothing to the bill; else it is their list
+    /// value.
+    pub fn covered(&self) -> bool {
+        self.covered
+    }
+
     /// What a call of that tier draws and costs.
+    #[inline]
     pub fn charged(&self, call: &Call) -> Charged {
-        let max_output = call.max_output.or(self.unset);
-        let Some(tokens) = self.kinds(call, max_output.unwrap_or(call.output)) else {
+        let max_output = call.max_output.or(self.unset).unwrap_or(call.output);
+        let Some(tokens) = self.kinds(call, max_output) else {
             return self.by_the_row(call);
-        };
-        let admission = self.admission.draw(&tokens);
-        let settlement = self.settlement.draw(&tokens);
-        let metered = Metered {
-            admission,
-            settlement,
-            released: admission.less(&settlement),
-            lower_bound: self.reserves_output && max_output.is_none(),
-            long_context: false,
         };
         let list_value = match &self.prices.each {
             Some((each, unknown)) => {
-                let unpriced = tokens.iter().zip(unknown).fold(0, |all, (tokens, unknown)| all | tokens & unknown);
+                let unpriced =
+                    tokens.iter().zip(unknown).fold(0, |all, (tokens, unknown)| all | tokens & unknown);
                 (unpriced == 0).then(|| dot(&tokens, each).into())
             }
             None => self.prices.by_the_row(call),
         };
-        Charged { metered, cost: if self.covered { Some(0) } else { list_value }, list_value }
+        Charged {
+            admission: self.admission.draw(&tokens),
+            settlement: self.settlement.draw(&tokens),
+            list_value,
+        }
     }
 
     /// The same by the rows that the rates were made of.
+    #[cold]
     fn by_the_row(&self, call: &Call) -> Charged {
-        let metered = self.entry.meter(&Call { tier: self.tier, ..*call });
-        let list_value = self.prices.by_the_row(call);
-        Charged { metered, cost: if self.covered { Some(0) } else { list_value }, list_value }
+        let Metered { admission, settlement, .. } = self.entry.meter(&Call { tier: self.tier, ..*call });
+        Charged { admission, settlement, list_value: self.prices.by_the_row(call) }
     }
 
     /// The tokens by kind, where they may be summed here.
+    #[inline]
     fn kinds(&self, call: &Call, reserved: u64) -> Option<Kinds> {
         let reasoning = call.reasoning.min(call.output);
         let tokens = [
@@ -231,6 +231,7 @@ impl Lines {
         }
     }
 
+    #[inline]
     fn draw(&self, tokens: &Kinds) -> Draw {
         let sum = |line: &Option<Line>| line.as_ref().map_or(0, |line| line.sum(tokens));
         Draw {
@@ -263,12 +264,14 @@ impl Line {
         Self { each: each.map(|weight| u32::try_from(weight.millionths()).unwrap_or(u32::MAX)), larger }
     }
 
+    #[inline]
     fn sum(&self, tokens: &Kinds) -> u64 {
         dot(tokens, &self.each).max(u64::from(tokens[RESERVED]) * self.larger).div_ceil(1_000_000)
     }
 }
 
 /// Sum of the products.
+#[inline]
 fn dot(tokens: &Kinds, each: &Kinds) -> u64 {
     tokens.iter().zip(each).map(|(tokens, each)| u64::from(*tokens) * u64::from(*each)).sum()
 }

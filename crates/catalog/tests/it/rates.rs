@@ -43,16 +43,17 @@ fn agree(catalog: &Catalog, call: Call) -> Result<(), TestCaseError> {
             let rates = catalog.rates(&entry.key, tier, DAY);
             let rates = rates.ok_or_else(|| TestCaseError::fail(format!("{} has no rates", entry.key)))?;
             let charged = rates.charged(&call);
-            prop_assert_eq!(charged.metered, entry.meter(&call), "{}", entry.key);
-            if !entry.prices.is_empty() {
-                let usd = charged.cost.map(|pico| Decimal::from_i128_with_scale(pico, 12).normalize());
+            let metered = entry.meter(&call);
+            prop_assert_eq!(charged.admission, metered.admission, "{}", entry.key);
+            prop_assert_eq!(charged.settlement, metered.settlement, "{}", entry.key);
+            if !rates.covered() {
+                let usd = charged.list_value.map(|pico| Decimal::from_i128_with_scale(pico, 12).normalize());
                 prop_assert_eq!(
                     usd,
                     entry.cost(&call, DAY).map(|usd| usd.round_dp(12).normalize()),
                     "{}",
                     entry.key
                 );
-                prop_assert_eq!(charged.cost, charged.list_value);
             }
         }
     }
@@ -114,12 +115,12 @@ fn units_are_paid_for_once() -> Result<(), Box<dyn std::error::Error>> {
     let call = Call { input_uncached: 1_000_000, output: 100_000, ..Call::default() };
     let money = |product: &str| -> Result<_, Box<dyn std::error::Error>> {
         let rates = catalog.rates(&format!("acme/{product}/global/m").parse()?, Tier::Standard, DAY);
-        Ok(rates.map(|rates| rates.charged(&call)).map(|charged| (charged.cost, charged.list_value)))
+        Ok(rates.map(|rates| (rates.covered(), rates.charged(&call).list_value)))
     };
     let list = Some(4_500_000_000_000);
-    assert_eq!(money("standard")?, Some((list, list)));
-    assert_eq!(money("provisioned")?, Some((Some(0), list)));
+    assert_eq!(money("standard")?, Some((false, list)));
+    assert_eq!(money("provisioned")?, Some((true, list)));
     // Not sold by the unit, and no price of its own: its bill is not known, whatever the list says.
-    assert_eq!(money("other")?, Some((None, None)));
+    assert_eq!(money("other")?, Some((false, None)));
     Ok(())
 }

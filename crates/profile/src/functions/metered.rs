@@ -19,7 +19,7 @@ use arrow::{
     error::ArrowError,
 };
 use jiff::{Timestamp, tz::TimeZone};
-use plimsoll_catalog::{Call, Catalog, Draw, Metered, PoolKey, Rates, Tier};
+use plimsoll_catalog::{Call, Catalog, Charged, Draw, PoolKey, Rates, Tier};
 
 /// Measures, in the order in which they stand in the struct.
 pub(super) const MEASURES: [&str; 8] = [
@@ -101,17 +101,18 @@ impl<'a> Attempts<'a> {
         let mut tariffs = Tariffs::new(catalog);
         for row in 0..rows {
             let tariff = tariffs.of(self, row);
-            let (metered, usd, is_known) = match self.used(row) {
+            let (charged, usd, is_known) = match self.used(row) {
                 Used::Refused => (tariff.refused, [Some(0); 2], true),
                 Used::Nothing => (tariff.nothing, [Some(0); 2], true),
                 // A request is a request, whatever it used.
                 Used::Unknown => (tariff.unknown, [None; 2], false),
                 Used::Known(call) => {
-                    let (metered, usd) = tariff.of(&call);
-                    (metered, usd, true)
+                    let charged = tariff.charged(&call);
+                    let billed = if tariff.covered { Some(0) } else { charged.list_value };
+                    (charged, [billed, charged.list_value], true)
                 }
             };
-            let stages = [metered.admission, metered.settlement];
+            let stages = [charged.admission, charged.settlement];
             for (columns, draw) in measures.chunks_exact_mut(4).zip(stages) {
                 let amounts = [draw.requests, draw.input_tokens, draw.output_tokens, draw.tokens];
                 for (column, amount) in columns.iter_mut().zip(amounts) {
@@ -168,11 +169,13 @@ impl<'a> Attempts<'a> {
 /// Rates of a pool, tier and day, and what those draw that used nothing.
 struct Tariff<'c> {
     rates: Option<Rates<'c>>,
+    /// Units that are held cover the calls, so that they add nothing to the bill.
+    covered: bool,
     /// A tier that the catalog has no name for: its price is not known.
     unnamed_tier: bool,
-    refused: Metered,
-    nothing: Metered,
-    unknown: Metered,
+    refused: Charged,
+    nothing: Charged,
+    unknown: Charged,
 }
 
 impl<'c> Tariff<'c> {
@@ -184,27 +187,24 @@ impl<'c> Tariff<'c> {
         let served = named.as_ref().copied().unwrap_or_default();
         let rates = key.zip(day).and_then(|(key, day)| catalog.rates(&key, served, day));
         let idle = |status| Call { max_output: Some(0), status, ..Call::default() };
-        let metered =
-            |call: &Call| rates.as_ref().map_or_else(|| plain(call), |rates| rates.charged(call).metered);
-        let (refused, nothing) = (metered(&idle(Some(429))), metered(&idle(None)));
-        let unknown = metered(&Call::default());
-        Self { unnamed_tier: named.is_err(), refused, nothing, unknown, rates }
+        let charged = |call: &Call| rates.as_ref().map_or_else(|| plain(call), |rates| rates.charged(call));
+        let (refused, nothing) = (charged(&idle(Some(429))), charged(&idle(None)));
+        let unknown = charged(&Call::default());
+        let (covered, unnamed_tier) = (rates.as_ref().is_some_and(Rates::covered), named.is_err());
+        Self { rates, covered, unnamed_tier, refused, nothing, unknown }
     }
 
-    /// What a call draws, and its [`MONEY`].
-    fn of(&self, call: &Call) -> (Metered, [Option<i128>; 2]) {
+    fn charged(&self, call: &Call) -> Charged {
         match &self.rates {
-            Some(rates) => {
-                let charged = rates.charged(call);
-                (charged.metered, [charged.cost, charged.list_value].map(|usd| usd.filter(|_| !self.unnamed_tier)))
-            }
-            None => (plain(call), [None; 2]),
+            Some(rates) if self.unnamed_tier => Charged { list_value: None, ..rates.charged(call) },
+            Some(rates) => rates.charged(call),
+            None => plain(call),
         }
     }
 }
 
 /// Every token once, where no rule is known.
-fn plain(call: &Call) -> Metered {
+fn plain(call: &Call) -> Charged {
     let input = call.input();
     let drawn = Draw {
         requests: 1,
@@ -212,7 +212,7 @@ fn plain(call: &Call) -> Metered {
         output_tokens: call.output,
         tokens: input.saturating_add(call.output),
     };
-    Metered { admission: drawn, settlement: drawn, ..Metered::default() }
+    Charged { admission: drawn, settlement: drawn, list_value: None }
 }
 
 /// Pool, tier and day of an attempt.
