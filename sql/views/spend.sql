@@ -4,7 +4,7 @@
 -- input was taken for uncached. What is paid for units held, whether they are used or not, is not in here: it
 -- joins once, as the price of the reservation, and `list_usd` says what the calls were worth that they covered.
 WITH paid AS (
-  SELECT a.*, r.tenant, CAST(a.weight AS DECIMAL(18, 6)) AS times
+  SELECT a.*, r.tenant, CAST(coalesce(a.weight, 1) AS DECIMAL(18, 6)) AS times
   FROM attempts a
   LEFT JOIN (SELECT run_id, tenant FROM runs) r ON r.run_id = a.run_id
 )
