@@ -39,7 +39,7 @@ fn calls() -> Vec<Call> {
         cache_read: n * 53 % 20_000,
         cache_write: n * 11 % 700,
         output: n * 29 % 1_500,
-        max_output: (n % 3 > 0).then_some(4_096),
+        max_output: (!n.is_multiple_of(3)).then_some(4_096),
         ..Call::default()
     };
     (0..CALLS).map(call).collect()

@@ -81,12 +81,23 @@ struct Row {
     sources: Vec<Spanned<String>>,
 }
 
-/// A name, or several.
+/// Names of units: one, several, or one by scope.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "expected a name, or a list of names")]
+#[serde(untagged, expecting = "expected a name, a list of names, or a name by scope")]
 enum Names {
     One(String),
     More(Vec<String>),
+    ByScope(BTreeMap<String, String>),
+}
+
+impl Names {
+    fn of(&self, scope: &str) -> Vec<&String> {
+        match self {
+            Self::One(name) => vec![name],
+            Self::More(names) => names.iter().collect(),
+            Self::ByScope(names) => names.get(scope).into_iter().collect(),
+        }
+    }
 }
 
 /// A file that was read.
@@ -226,7 +237,7 @@ impl Reader<'_> {
         let serving = self.optional("serving", &parts.serving, &row.serving, faults);
         let named = row.answers.clone().or_else(|| common.answers.clone());
         let answers = self.optional("answers", &parts.answers, &named, faults);
-        let units = self.units(place, faults);
+        let units = self.units(place, scope, faults);
         let flags = self.flags([&common.flags, &row.flags], faults);
         let sources = self.all("source", &parts.source, [&common.sources, &row.sources], faults);
         if row.sources.is_empty() && common.sources.is_empty() {
@@ -295,15 +306,20 @@ impl Reader<'_> {
     }
 
     /// The units with what they serve, which stands with the unit, or in the row where it is the model's.
-    fn units(&self, place: &Spanned<Row>, faults: &mut Vec<Fault>) -> Vec<Unit> {
+    fn units(&self, place: &Spanned<Row>, scope: &str, faults: &mut Vec<Fault>) -> Vec<Unit> {
         let row = place.get_ref();
-        let names: Vec<Spanned<String>> = row.unit.as_ref().map_or_else(Vec::new, |named| {
-            let names = match named.get_ref() {
-                Names::One(name) => std::slice::from_ref(name),
-                Names::More(names) => names,
-            };
-            names.iter().map(|name| Spanned::new(named.span(), name.clone())).collect()
-        });
+        let named = row.unit.as_ref();
+        let names: Vec<Spanned<String>> = named
+            .map(|named| (named.span(), named.get_ref().of(scope)))
+            .into_iter()
+            .flat_map(|(span, names)| {
+                names.into_iter().map(move |name| Spanned::new(span.clone(), name.clone()))
+            })
+            .collect();
+        if let Some(named) = named.filter(|_| names.is_empty()) {
+            faults.push(self.fault(named, "entry.unit", format!("names none for the scope `{scope}`")));
+            return Vec::new();
+        }
         let mut units: Vec<Unit> =
             self.all("unit", &self.parts.unit, [&names, &[]], faults).into_iter().cloned().collect();
         if let Some(throughput) = &row.unit_throughput {

@@ -103,11 +103,15 @@ impl Unit {
         padded.checked_mul(&Ratio::new(1, throughput.into()))
     }
 
-    /// The smallest count that is sold and is at least `units`.
+    /// The smallest count that is sold and is at least `units`: the minimum, or a multiple of the
+    /// increment above it.
     pub fn sold(&self, units: &Ratio<u128>) -> Option<u64> {
+        if *units <= Ratio::from(u128::from(self.min)) {
+            return Some(self.min);
+        }
         let increment = u128::from(self.increment.max(1));
         let steps = units.numer().div_ceil(units.denom().checked_mul(&increment)?);
-        u64::try_from(steps.checked_mul(increment)?.max(self.min.into())).ok()
+        u64::try_from(steps.checked_mul(increment)?).ok()
     }
 
     /// What `units` serve in `per_s` seconds; 0 while the throughput is not known.

@@ -3,7 +3,7 @@
 //!
 //! The way through it: [`Spec`] and [`Ledger`] say what to plan for, [`windows`] says what to measure,
 //! [`Measured`] is what was measured, [`make`] turns all of it into a [`Plan`]. [`size`] answers the
-//! same questions from a handful of numbers, without telemetry.
+//! same questions from a handful of numbers, without telemetry, and [`size_pool`] for one pool of the catalog.
 
 mod cheaper;
 mod context;
@@ -18,6 +18,7 @@ mod make;
 mod measured;
 mod money;
 mod need;
+mod pool_size;
 mod pools;
 mod quantity;
 mod queue;
@@ -40,6 +41,7 @@ pub use ledger::{Ledger, LedgerRequest};
 pub use make::make;
 pub use measured::*;
 pub use plimsoll_toml::Fault as SpecError;
+pub use pool_size::*;
 pub use quantity::{Quantity, QuantityError};
 pub use queue::poisson_quantile;
 pub use reservations::break_even;

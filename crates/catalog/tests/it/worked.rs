@@ -1,5 +1,5 @@
-//! Every worked example of metering that a provider prints, by its id, in one table: BR, AN, OA, AZ9 and the
-//! public bugs T08 and T40. Where a source contradicts itself the row says which reading is taken.
+//! Every worked example of metering that a provider prints, by its id, in one table: BR, AN, OA, VX4, AZ9 and
+//! the public bugs T08 and T40. Where a source contradicts itself the row says which reading is taken.
 
 use jiff::civil::date;
 use plimsoll_catalog::{Call, PoolKey, TokenPrice};
@@ -115,6 +115,14 @@ fn openai() -> Vec<Worked> {
     ]
 }
 
+fn vertex() -> Vec<Worked> {
+    let pro = |call: &str| settled("gcp.vertex_ai/provisioned/global/gemini-2.5-pro", call);
+    vec![
+        row("VX4", "gemini-2.5-pro, 1,000 plain", "1000", pro("input=1000")),
+        row("VX4", "1,000 from the cache", "100", pro("cache_read=1000")),
+    ]
+}
+
 fn others() -> Vec<Worked> {
     let slices = entry("azure.ai.openai/standard/datazone/gpt-5.2").dimension("requests_per_min").unwrap();
     let ten = tokens(SONNET, "input=1000,output=100");
@@ -132,8 +140,10 @@ fn others() -> Vec<Worked> {
 
 /// Protects the arithmetic that providers print themselves: every example, expected beside got.
 #[test]
+#[expect(clippy::print_stdout, reason = "the table is what one reads when an example fails")]
 fn every_worked_example_of_metering_comes_out() {
-    let worked: Vec<Worked> = [bedrock(), anthropic(), openai(), others()].into_iter().flatten().collect();
+    let worked: Vec<Worked> =
+        [bedrock(), anthropic(), openai(), vertex(), others()].into_iter().flatten().collect();
     let mut wrong = Vec::new();
     println!("{:<4} {:<45} {:>12} {:>12}", "id", "example", "expected", "got");
     for Worked { id, says, expected, got } in &worked {

@@ -5,5 +5,6 @@ mod plan;
 mod properties;
 mod size;
 mod spec;
+mod units;
 mod windows;
 mod world;
