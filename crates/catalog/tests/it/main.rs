@@ -7,6 +7,7 @@ mod exactness;
 mod examples;
 mod files;
 mod properties;
+mod rates;
 mod readings;
 mod shipped;
 mod worked;
