@@ -42,7 +42,7 @@ pub enum ReplayError {
     #[error("a route goes to pool {pool}, but there are {pools}: add the pool")]
     Pool {
         /// What it named.
-        pool: u32,
+        pool: usize,
         /// How many there are.
         pools: usize,
     },

@@ -4,11 +4,14 @@
 //! dimension of a pool. The invariant: a step comes after those that it waits for, so a run cannot
 //! wait for itself; [`Runs::push`] refuses any other.
 //!
-//! Runs are kept flat, in a handful of arrays, since a replay visits them in no order.
+//! Runs are kept flat, a step with its routes and draws side by side, since a replay visits them in no
+//! order and waits for memory more than for arithmetic.
 
-use std::ops::Range;
+mod record;
 
 use serde::{Deserialize, Serialize};
+
+pub(crate) use record::{RouteRecord, StepRecord};
 
 use crate::error::ReplayError;
 use crate::time::Micros;
@@ -88,42 +91,20 @@ impl Draw {
 pub struct Runs {
     workflows: Vec<String>,
     runs: Vec<RunHead>,
-    steps: Vec<StepHead>,
-    routes: Vec<RouteHead>,
-    draws: Vec<Draw>,
-    /// Steps, by place in their run, that wait for another.
-    followers: Vec<u32>,
+    /// One record after another, as [`record`] lays them out.
+    words: Vec<u64>,
+    steps: usize,
 }
 
+/// Where a run's steps lie, and what all of them share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunHead {
     pub(crate) workflow: u32,
     pub(crate) tier: u8,
     pub(crate) class: u16,
     pub(crate) arrival: Micros,
-    pub(crate) first_step: u32,
     pub(crate) steps: u32,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct StepHead {
-    pub(crate) think: Micros,
-    pub(crate) waits_for: u32,
-    first_follower: u32,
-    followers: u32,
-    pub(crate) first_route: u32,
-    pub(crate) routes: u32,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RouteHead {
-    pub(crate) pool: u32,
-    draws: u32,
-    first_draw: u32,
-    pub(crate) latency: Micros,
-    /// [`Micros::MAX`] where there is none.
-    pub(crate) ttft: Micros,
-    pub(crate) nano_usd: u64,
+    pub(crate) first: u32,
 }
 
 impl Runs {
@@ -154,41 +135,26 @@ impl Runs {
                 return Err(ReplayError::NoRoute { run: number, step: at });
             }
         }
+        let mut followers = vec![Vec::new(); run.steps.len()];
+        for (at, step) in run.steps.iter().enumerate() {
+            for before in distinct(&step.after) {
+                followers[before as usize].push(at as u64);
+            }
+        }
+        let first = place(self.words.len())?;
+        for (step, followers) in run.steps.iter().zip(&followers) {
+            record::write(&mut self.words, step, followers);
+        }
+        place(self.words.len())?;
         self.runs.push(RunHead {
             workflow: run.workflow,
             tier: run.tier,
             class: run.class,
             arrival: run.arrival,
-            first_step: place(self.steps.len())?,
             steps: place(run.steps.len())?,
+            first,
         });
-        for (at, step) in run.steps.iter().enumerate() {
-            let first_follower = place(self.followers.len())?;
-            let at = place(at)?;
-            let after = run.steps.iter().enumerate().filter(|(_, other)| other.after.contains(&at));
-            for (follower, _) in after {
-                self.followers.push(place(follower)?);
-            }
-            self.steps.push(StepHead {
-                think: step.think,
-                waits_for: distinct(&step.after),
-                first_follower,
-                followers: place(self.followers.len())? - first_follower,
-                first_route: place(self.routes.len())?,
-                routes: place(step.routes.len())?,
-            });
-            for route in &step.routes {
-                self.routes.push(RouteHead {
-                    pool: route.pool,
-                    draws: place(route.draws.len())?,
-                    first_draw: place(self.draws.len())?,
-                    latency: route.latency,
-                    ttft: route.ttft.unwrap_or(Micros::MAX),
-                    nano_usd: route.nano_usd,
-                });
-                self.draws.extend(&route.draws);
-            }
-        }
+        self.steps += run.steps.len();
         Ok(())
     }
 
@@ -213,44 +179,36 @@ impl Runs {
     /// How many calls all runs make together, if none fails.
     #[must_use]
     pub fn calls(&self) -> usize {
-        self.steps.len()
+        self.steps
     }
 
     pub(crate) fn heads(&self) -> &[RunHead] {
         &self.runs
     }
 
-    pub(crate) fn step(&self, at: u32) -> &StepHead {
-        &self.steps[at as usize]
+    /// The step whose record begins at a place.
+    #[inline]
+    pub(crate) fn step(&self, at: u32) -> StepRecord<'_> {
+        StepRecord::at(&self.words, at)
     }
 
-    pub(crate) fn route(&self, step: &StepHead, at: u8) -> &RouteHead {
-        &self.routes[step.first_route as usize + usize::from(at)]
-    }
-
-    pub(crate) fn routes(&self) -> &[RouteHead] {
-        &self.routes
-    }
-
-    pub(crate) fn draws(&self, route: &RouteHead) -> &[Draw] {
-        let first = route.first_draw as usize;
-        &self.draws[first..first + route.draws as usize]
-    }
-
-    pub(crate) fn followers(&self, step: &StepHead) -> Range<usize> {
-        step.first_follower as usize..(step.first_follower + step.followers) as usize
-    }
-
-    pub(crate) fn follower(&self, at: usize) -> u32 {
-        self.followers[at]
+    /// The steps of a run and the places of their records, in order.
+    pub(crate) fn steps(&self, head: &RunHead) -> impl Iterator<Item = (u32, StepRecord<'_>)> {
+        let mut at = head.first;
+        (0..head.steps).map(move |_| {
+            let step = self.step(at);
+            let here = at;
+            at += step.length();
+            (here, step)
+        })
     }
 }
 
-fn distinct(after: &[u32]) -> u32 {
+fn distinct(after: &[u32]) -> Vec<u32> {
     let mut sorted = after.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
-    sorted.len() as u32
+    sorted
 }
 
 fn place(at: usize) -> Result<u32, ReplayError> {

@@ -11,7 +11,7 @@ use crate::broker::Broker;
 use crate::error::ReplayError;
 use crate::quota::{Quota, Rule};
 use crate::retry::Retry;
-use crate::runs::Runs;
+use crate::runs::{Runs, StepRecord};
 use crate::time::Micros;
 
 /// Quotas, pools and tiers.
@@ -111,39 +111,32 @@ impl World {
     }
 
     fn check_runs(&self, runs: &Runs) -> Result<(), ReplayError> {
-        for route in runs.routes() {
-            let Some(pool) = self.pools.get(route.pool as usize) else {
-                return Err(ReplayError::Pool { pool: route.pool, pools: self.pools.len() });
-            };
-            let draws = runs.draws(route).len();
-            if draws != pool.dimensions.len() {
-                let dimensions = pool.dimensions.len();
-                return Err(ReplayError::Draws { pool: pool.name.clone(), draws, dimensions });
-            }
-        }
         let classes = self.classes.len().max(1);
         for (run, head) in runs.heads().iter().enumerate() {
             if usize::from(head.class) >= classes {
                 return Err(ReplayError::Class { run, class: head.class, classes });
             }
-            for step in head.first_step..head.first_step + head.steps {
-                self.check_routes(runs, step)?;
+            for (_, step) in runs.steps(head) {
+                self.check_routes(step)?;
             }
         }
         Ok(())
     }
 
-    /// A call may not come back to a pool that it left.
-    fn check_routes(&self, runs: &Runs, step: u32) -> Result<(), ReplayError> {
-        let step = runs.step(step);
-        let first = step.first_route as usize;
-        let routes = &runs.routes()[first..first + step.routes as usize];
-        if routes.len() > usize::from(u8::MAX) {
-            return Err(ReplayError::TooMany);
-        }
-        for (at, route) in routes.iter().enumerate() {
-            if routes[..at].iter().any(|earlier| earlier.pool == route.pool) {
-                return Err(ReplayError::Circle { pool: self.pools[route.pool as usize].name.clone() });
+    /// A call draws what its pool meters, and may not come back to a pool that it left.
+    fn check_routes(&self, step: StepRecord<'_>) -> Result<(), ReplayError> {
+        let routes = u8::try_from(step.routes()).map_err(|_| ReplayError::TooMany)?;
+        for at in 0..routes {
+            let route = step.route(at);
+            let Some(pool) = self.pools.get(route.pool()) else {
+                return Err(ReplayError::Pool { pool: route.pool(), pools: self.pools.len() });
+            };
+            let (draws, dimensions) = (route.draws(), pool.dimensions.len());
+            if draws != dimensions {
+                return Err(ReplayError::Draws { pool: pool.name.clone(), draws, dimensions });
+            }
+            if (0..at).any(|earlier| step.route(earlier).pool() == route.pool()) {
+                return Err(ReplayError::Circle { pool: pool.name.clone() });
             }
         }
         Ok(())

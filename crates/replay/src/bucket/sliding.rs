@@ -3,6 +3,7 @@
 //! The invariant: draws are kept exactly, in order of time, for as long as they count and no longer;
 //! a return is taken from the draw that it belongs to.
 
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 use crate::limit::Window;
@@ -57,10 +58,35 @@ impl Sliding {
         self.roll(now);
         if settled > reserved {
             self.charge(now, settled - reserved);
-        } else if let Ok(at) = self.draws.binary_search_by_key(&then.0, |draw| draw.0) {
+        } else if let Some(at) = self.find(then.0) {
             let back = (reserved - settled).min(self.draws[at].1);
             self.draws[at].1 -= back;
             self.used -= back;
+        }
+    }
+
+    /// The entry of an instant, where it still counts. Draws are spread about evenly over time, so a
+    /// guess in proportion is near it, and few entries are looked at.
+    fn find(&self, then: u64) -> Option<usize> {
+        let (mut low, mut high) = (0, self.draws.len().checked_sub(1)?);
+        loop {
+            let (first, last) = (self.draws[low].0, self.draws[high].0);
+            if then < first || then > last {
+                return None;
+            }
+            let span = u128::from(last - first).max(1);
+            let guess = low + (u128::from(then - first) * (high - low) as u128 / span) as usize;
+            match self.draws[guess].0.cmp(&then) {
+                Ordering::Equal => return Some(guess),
+                Ordering::Less => low = guess + 1,
+                Ordering::Greater => high = guess.checked_sub(1)?,
+            }
+            if low > high {
+                return None;
+            }
+            // A step of half the range beside each guess keeps uneven draws from taking a walk.
+            let middle = low + (high - low) / 2;
+            if self.draws[middle].0 <= then { low = middle } else { high = middle }
         }
     }
 

@@ -8,7 +8,7 @@ use super::events::Event;
 use super::state::{Call, Lost, Stage};
 use crate::broker::Held;
 use crate::queue::Blocked;
-use crate::runs::{Draw, RouteHead};
+use crate::runs::RouteRecord;
 use crate::time::Micros;
 
 /// What became of an attempt.
@@ -31,43 +31,35 @@ enum Verdict {
 }
 
 impl Engine<'_> {
-    pub(super) fn route(&self, call: &Call) -> &RouteHead {
-        self.runs.route(self.runs.step(call.step), call.route)
+    pub(super) fn route(&self, call: &Call) -> RouteRecord<'_> {
+        self.runs.step(call.step).route(call.route)
     }
 
-    /// What a call draws where it is now, and in which pool that is.
-    fn draws(&self, call: u32) -> (usize, &[Draw]) {
-        let route = self.route(&self.calls[call as usize]);
-        (route.pool as usize, self.runs.draws(route))
-    }
-
-    fn tier_and_class(&self, call: u32) -> (u8, u16) {
-        let begun = &self.begun[self.calls[call as usize].run as usize];
-        let head = &self.runs.heads()[begun.run as usize];
-        (head.tier, head.class)
+    pub(super) fn tier_and_class(&self, call: u32) -> (u8, u16) {
+        let begun = &self.slots.begun[self.slots.calls[call as usize].run as usize];
+        (begun.tier, begun.class)
     }
 
     /// A call comes to a pool: it is counted as asked for there, and tried.
     pub(super) fn come(&mut self, number: u32, now: Micros) {
         let runs = self.runs;
-        let call = &mut self.calls[number as usize];
+        let call = &mut self.slots.calls[number as usize];
         call.at_pool = now;
         call.refused_here = 0;
         call.throttled_here = false;
         let measured = call.wanted >= self.settings.from;
-        let route = runs.route(runs.step(call.step), call.route);
-        let station = &mut self.stations[route.pool as usize];
+        let route = runs.step(call.step).route(call.route);
+        let station = &mut self.stations[route.pool()];
         station.operations += u64::from(measured);
-        let draws = runs.draws(route);
         for gate in &station.gates {
-            self.counters[gate.counter].demand.charge(now, draws[gate.dimension].admission);
+            self.counters[gate.counter].demand.charge(now, route.draw(gate.dimension).admission);
         }
         self.attempt(number, now);
     }
 
     /// Tries a call where it is, and wherever it fails over to.
     pub(super) fn attempt(&mut self, number: u32, now: Micros) {
-        let pool = self.draws(number).0;
+        let pool = self.route(&self.slots.calls[number as usize]).pool();
         if self.stations[pool].queues {
             let (tier, class) = self.tier_and_class(number);
             let lane = self.stations[pool].queue.lane(tier, class);
@@ -126,10 +118,9 @@ impl Engine<'_> {
     fn admit(&mut self, number: u32, now: Micros) -> Verdict {
         let runs = self.runs;
         let (tier, class) = self.tier_and_class(number);
-        let call = &self.calls[number as usize];
-        let route = runs.route(runs.step(call.step), call.route);
-        let draws = runs.draws(route);
-        let station = &mut self.stations[route.pool as usize];
+        let call = &self.slots.calls[number as usize];
+        let route = runs.step(call.step).route(call.route);
+        let station = &mut self.stations[route.pool()];
         let running = station.running.inside();
         if running >= station.slots {
             return Verdict::Full;
@@ -140,7 +131,7 @@ impl Engine<'_> {
             return Verdict::LaneFull;
         }
         let gates = &station.gates;
-        let amount = |gate: usize| draws[gates[gate].dimension].admission;
+        let amount = |gate: usize| route.draw(gates[gate].dimension).admission;
         if let Some(shares) = &mut station.shares {
             match shares.check(tier, now, amount) {
                 Ok(()) => {}
@@ -167,24 +158,24 @@ impl Engine<'_> {
         Verdict::In
     }
 
-    fn start(&mut self, number: u32, route: &RouteHead, ledger: u32, now: Micros) {
+    fn start(&mut self, number: u32, route: RouteRecord<'_>, ledger: u32, now: Micros) {
         self.stop_waiting(number, now);
-        let call = &mut self.calls[number as usize];
+        let call = &mut self.slots.calls[number as usize];
         call.admitted = now;
         call.ledger = ledger;
         call.stage = Stage::Running;
-        let begun = &mut self.begun[call.run as usize];
-        if route.ttft != Micros::MAX {
-            begun.first_token = begun.first_token.min(now + route.ttft);
-            if self.settings.streams && route.ttft < route.latency {
-                self.events.push(now + route.ttft, Event::FirstToken(number));
+        let begun = &mut self.slots.begun[call.run as usize];
+        if route.ttft() != Micros::MAX {
+            begun.first_token = begun.first_token.min(now + route.ttft());
+            if self.settings.streams && route.ttft() < route.latency() {
+                self.events.push(now + route.ttft(), Event::FirstToken(number));
             }
         }
         if call.wanted >= self.settings.from {
             self.groups[begun.group as usize].counts.waits.add(now - call.wanted);
         }
-        self.stations[route.pool as usize].running.enter(now);
-        self.events.push(now + route.latency, Event::End(number));
+        self.stations[route.pool()].running.enter(now);
+        self.events.push(now + route.latency(), Event::End(number));
     }
 
     /// The broker has nothing for a call now; where it never will have, the call has failed.
@@ -204,24 +195,24 @@ impl Engine<'_> {
     fn refuse(&mut self, number: u32, pool: usize, gate: Option<usize>, now: Micros) {
         self.throttled(number, pool, gate);
         let runs = self.runs;
-        let call = &mut self.calls[number as usize];
+        let call = &mut self.slots.calls[number as usize];
         call.refused += 1;
         call.refused_here += 1;
         let step = runs.step(call.step);
-        let draws = runs.draws(runs.route(step, call.route));
+        let route = step.route(call.route);
         let (refused, here) = (call.refused, call.refused_here);
-        let elsewhere = u32::from(call.route) + 1 < step.routes;
+        let elsewhere = u32::from(call.route) + 1 < step.routes();
         let measured = call.wanted >= self.settings.from;
-        let group = self.begun[call.run as usize].group as usize;
+        let group = self.slots.begun[call.run as usize].group as usize;
         self.groups[group].counts.refused += u64::from(measured);
         let station = &self.stations[pool];
         for gate in station.gates.iter().filter(|gate| gate.refused_count) {
-            self.counters[gate.counter].bucket.charge(now, draws[gate.dimension].admission);
+            self.counters[gate.counter].bucket.charge(now, route.draw(gate.dimension).admission);
         }
         if elsewhere && station.failover_after.is_some_and(|after| here >= after.max(1)) {
             self.groups[group].counts.failed_over += u64::from(measured);
             self.stop_waiting(number, now);
-            self.calls[number as usize].route += 1;
+            self.slots.calls[number as usize].route += 1;
             return self.come(number, now);
         }
         if refused >= self.groups[group].retry.max_attempts {
@@ -229,12 +220,13 @@ impl Engine<'_> {
         }
         let exact = gate.and_then(|gate| {
             let gate = &self.stations[pool].gates[gate];
-            self.counters[gate.counter].bucket.ready(now, draws[gate.dimension].admission)
+            self.counters[gate.counter].bucket.ready(now, route.draw(gate.dimension).admission)
         });
         let retry = &self.groups[group].retry;
         let wait = retry.wait(refused, exact.map(|ready| ready - now), &mut self.random);
-        self.calls[number as usize].stage = Stage::BackOff;
+        self.slots.calls[number as usize].stage = Stage::BackOff;
         self.wait(number, pool, now);
+        self.slots.calls[number as usize].retries_at = now + wait;
         self.events.push(now + wait, Event::Retry(number));
     }
 
@@ -243,50 +235,50 @@ impl Engine<'_> {
         let queue = &mut self.stations[pool].queue;
         let lane = queue.lane(tier, class);
         queue.push(lane, now, number);
-        self.calls[number as usize].stage = Stage::Queued;
+        self.slots.calls[number as usize].stage = Stage::Queued;
         self.wait(number, pool, now);
     }
 
     /// Counts a call among those that wait, and sets the end of its patience, both once.
     fn wait(&mut self, number: u32, pool: usize, now: Micros) {
-        let call = &mut self.calls[number as usize];
-        let group = &mut self.groups[self.begun[call.run as usize].group as usize];
+        let call = &mut self.slots.calls[number as usize];
+        let group = &mut self.groups[self.slots.begun[call.run as usize].group as usize];
         if !call.waits {
             call.waits = true;
             self.stations[pool].waiting.enter(now);
             group.waiting.enter(now);
             self.tiers[group.rank].2.enter(now);
         }
-        if !call.expires
+        if call.expires_at == Micros::MAX
             && let Some(most) = group.max_wait
         {
-            call.expires = true;
-            self.events.push(call.wanted + most, Event::Expire(number));
+            call.expires_at = call.wanted + most;
+            self.events.push(call.expires_at, Event::Expire(number));
         }
     }
 
     /// Ends a call's wait at its pool, if it waited.
     pub(super) fn stop_waiting(&mut self, number: u32, now: Micros) {
-        let call = &mut self.calls[number as usize];
+        let call = &mut self.slots.calls[number as usize];
         if !call.waits {
             return;
         }
         call.waits = false;
         let since = call.at_pool;
-        let group = &mut self.groups[self.begun[call.run as usize].group as usize];
+        let group = &mut self.groups[self.slots.begun[call.run as usize].group as usize];
         group.waiting.leave(since, now);
         self.tiers[group.rank].2.leave(since, now);
-        let pool = self.runs.route(self.runs.step(call.step), call.route).pool as usize;
+        let pool = self.runs.step(call.step).route(call.route).pool();
         self.stations[pool].waiting.leave(since, now);
     }
 
     /// Counts an operation as throttled: in all and at this pool, once each.
     fn throttled(&mut self, number: u32, pool: usize, gate: Option<usize>) {
-        let call = &mut self.calls[number as usize];
+        let call = &mut self.slots.calls[number as usize];
         let measured = call.wanted >= self.settings.from;
         if !call.throttled {
             call.throttled = true;
-            let group = self.begun[call.run as usize].group as usize;
+            let group = self.slots.begun[call.run as usize].group as usize;
             self.groups[group].counts.throttled += u64::from(measured);
         }
         if !call.throttled_here {

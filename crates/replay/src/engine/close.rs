@@ -28,22 +28,22 @@ impl Engine<'_> {
             waiting: vec![0; self.groups.len()],
             pools: vec![[0; 3]; self.stations.len()],
         };
-        for begun in self.begun.iter().filter(|begun| !begun.over) {
+        for begun in self.slots.begun.iter().filter(|begun| !begun.over) {
             let group = begun.group as usize;
             still.runs[group] += stay(begun.arrival);
             self.groups[group].counts.runs.in_flight += u64::from(begun.arrival >= from);
         }
-        let begun = self.calls.iter().filter(|call| !matches!(call.stage, Stage::Ahead | Stage::Over));
+        let begun = self.slots.calls.iter().filter(|call| !matches!(call.stage, Stage::Ahead | Stage::Over));
         for call in begun {
-            let group = self.begun[call.run as usize].group as usize;
-            let route = self.runs.route(self.runs.step(call.step), call.route);
-            let pool = &mut still.pools[route.pool as usize];
+            let group = self.slots.begun[call.run as usize].group as usize;
+            let route = self.runs.step(call.step).route(call.route);
+            let pool = &mut still.pools[route.pool()];
             self.groups[group].counts.operations.in_flight += u64::from(call.wanted >= from);
             match call.stage {
                 Stage::Running => pool[0] += stay(call.admitted),
                 Stage::Streaming => {
                     pool[0] += stay(call.admitted);
-                    pool[2] += stay(call.admitted + route.ttft);
+                    pool[2] += stay(call.admitted + route.ttft());
                 }
                 _ => {
                     pool[1] += stay(call.at_pool);

@@ -8,6 +8,7 @@ mod admit;
 mod close;
 mod events;
 mod progress;
+mod slots;
 mod state;
 mod station;
 mod tally;
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use close::Still;
 use events::{Event, Events};
-use state::{Begun, Call};
+use slots::Slots;
 pub(crate) use station::{Counter, Station};
 pub(crate) use tally::{Counts, Ends, Group};
 
@@ -70,10 +71,9 @@ impl<'a> Replay<'a> {
         world.check(runs)?;
         let mut lanes = vec![Vec::new(); world.pools.len()];
         for head in runs.heads() {
-            for step in head.first_step..head.first_step + head.steps {
-                let step = runs.step(step);
-                for route in 0..step.routes {
-                    let lanes: &mut Vec<_> = &mut lanes[runs.route(step, route as u8).pool as usize];
+            for (_, step) in runs.steps(head) {
+                for route in 0..step.routes() {
+                    let lanes: &mut Vec<_> = &mut lanes[step.route(route as u8).pool()];
                     if let Err(at) = lanes.binary_search(&(head.tier, head.class)) {
                         lanes.insert(at, (head.tier, head.class));
                     }
@@ -115,7 +115,7 @@ impl<'a> Replay<'a> {
         if arrivals.calls(self.runs) >= u64::from(u32::MAX) {
             return Err(ReplayError::TooMany);
         }
-        Ok(Engine::new(self, arrivals, settings).run(arrivals))
+        Ok(Engine::new(self, settings).run(arrivals))
     }
 }
 
@@ -131,8 +131,7 @@ pub(crate) struct Engine<'a> {
     pub(crate) tiers: Vec<(u8, Gauge, Gauge)>,
     /// Which group each measured run is of.
     group_of: Vec<u32>,
-    calls: Vec<Call>,
-    begun: Vec<Begun>,
+    slots: Slots,
     events: Events,
     random: Pcg64,
     pub(crate) still: Still,
@@ -141,7 +140,7 @@ pub(crate) struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    fn new(replay: &'a Replay<'_>, arrivals: &Arrivals, settings: Settings) -> Self {
+    fn new(replay: &'a Replay<'_>, settings: Settings) -> Self {
         let (world, runs) = (&replay.world, replay.runs);
         let (counters, first) = station::counters(world);
         let stations = world.pools.iter().zip(&replay.lanes);
@@ -172,8 +171,7 @@ impl<'a> Engine<'a> {
                 .map(|&tier| (tier, Gauge::new(settings.from), Gauge::new(settings.from)))
                 .collect(),
             group_of: heads.iter().map(|head| group_of((head.tier, head.workflow))).collect(),
-            calls: Vec::with_capacity(arrivals.calls(runs) as usize),
-            begun: Vec::with_capacity(arrivals.len()),
+            slots: Slots::default(),
             events: Events::with_capacity(1024),
             random: Pcg64::seed_from_u64(settings.seed),
             still: Still::default(),

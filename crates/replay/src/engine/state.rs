@@ -1,6 +1,5 @@
 //! What a replay knows of each call and run that has begun.
 
-use crate::runs::Runs;
 use crate::time::Micros;
 
 /// Where a call stands.
@@ -29,7 +28,7 @@ pub(super) struct Call {
     /// When it was let in.
     pub(super) admitted: Micros,
     pub(super) run: u32,
-    /// Which of the steps of all runs.
+    /// Where the record of its step begins.
     pub(super) step: u32,
     /// How many earlier steps are still to end.
     pub(super) waits_for: u32,
@@ -45,8 +44,10 @@ pub(super) struct Call {
     /// Turned away by a limit, at all and at this pool.
     pub(super) throttled: bool,
     pub(super) throttled_here: bool,
-    /// Whether its end of waiting is set.
-    pub(super) expires: bool,
+    /// Until when it may wait, once it has had to, and when it is tried again. An event of another
+    /// time is not for it.
+    pub(super) expires_at: Micros,
+    pub(super) retries_at: Micros,
 }
 
 impl Call {
@@ -66,7 +67,8 @@ impl Call {
             waits: false,
             throttled: false,
             throttled_here: false,
-            expires: false,
+            expires_at: Micros::MAX,
+            retries_at: Micros::MAX,
         }
     }
 }
@@ -83,10 +85,11 @@ pub(super) enum Lost {
 /// One run that has begun.
 #[derive(Debug, Clone)]
 pub(super) struct Begun {
-    /// Which of the measured runs.
-    pub(super) run: u32,
-    /// Where its calls begin.
+    /// Where its calls begin, and how many they are.
     pub(super) first_call: u32,
+    pub(super) calls: u32,
+    pub(super) tier: u8,
+    pub(super) class: u16,
     pub(super) arrival: Micros,
     pub(super) first_token: Micros,
     /// Calls that are wanted, or will be after a pause.
@@ -94,11 +97,4 @@ pub(super) struct Begun {
     pub(super) lost: Option<Lost>,
     pub(super) group: u32,
     pub(super) over: bool,
-}
-
-/// Adds the calls of a run to the others.
-pub(super) fn begin(calls: &mut Vec<Call>, runs: &Runs, run: u32, begun: u32) {
-    let head = &runs.heads()[run as usize];
-    let steps = head.first_step..head.first_step + head.steps;
-    calls.extend(steps.map(|step| Call::new(begun, step, runs.step(step).waits_for)));
 }
