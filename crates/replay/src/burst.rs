@@ -27,36 +27,59 @@ impl Burst {
 
     /// The bursts in counts of arrivals per second over a stretch of one rate, such as a busy hour.
     ///
-    /// With `u` the variance of counts beyond Poisson's over the squared mean at one length, what the
-    /// next shorter length adds is `(1 + u_shorter) / (1 + u_longer) - 1`. Lengths that add nothing
-    /// are left out, and so is all where less than two whole windows of a length were counted.
+    /// With `u` the variance of counts beyond Poisson's over the squared mean at one length, and `n`
+    /// short windows in a long one, `r = (1 + u_short) / (1 + u_long)` tells the second moment `W` of
+    /// all strengths up to the short length: averaged over the long window they leave
+    /// `1 + (W - 1) / n` there, so `W - 1 = (r - 1) / (1 - r / n)`. It is `n` at most, when all of a
+    /// long window's arrivals come in one short one. What is left of `W` after the shorter lengths is
+    /// the length's own. Lengths with nothing of their own are left out, and so are those of which less
+    /// than two whole windows were counted.
     #[must_use]
     pub fn measure(per_second: &[u64]) -> Vec<Self> {
+        let seen = Self::LENGTHS.map(|seconds| (seconds, 1.0 + beyond_poisson(per_second, seconds as usize)));
         let mut bursts = Vec::new();
-        let mut explained = 1.0;
-        for seconds in Self::LENGTHS {
-            let Some(beyond) = beyond_poisson(per_second, seconds as usize) else { continue };
-            let cv2 = (1.0 + beyond) / explained - 1.0;
-            if cv2 > 0.0 {
-                bursts.push(Self { seconds, cv2 });
-                explained *= 1.0 + cv2;
+        // What shorter lengths leave at the present one.
+        let mut left = 1.0;
+        for at in (0..seen.len()).rev() {
+            let (seconds, moment) = seen[at];
+            let longer =
+                at.checked_sub(1).map(|longer| seen[longer]).filter(|_| counted(per_second, seen[at - 1].0));
+            let (whole, leaves) = match longer {
+                Some((long, of_long)) => {
+                    let n = f64::from(long / seconds);
+                    let r = (moment / of_long).clamp(1.0, n);
+                    let whole = (1.0 + (r - 1.0) / (1.0 - r / n)).min(n);
+                    (whole, 1.0 + (whole - 1.0) / n)
+                }
+                None => (moment, 1.0),
+            };
+            let cv2 = whole / left - 1.0;
+            if counted(per_second, seconds) && cv2 > 0.0 {
+                bursts.insert(0, Self { seconds, cv2 });
             }
+            left = leaves;
         }
         bursts
     }
 }
 
-/// Variance of counts over windows, beyond Poisson's, over the squared mean.
-fn beyond_poisson(per_second: &[u64], seconds: usize) -> Option<f64> {
+/// Whether at least two whole windows of a length were counted.
+fn counted(per_second: &[u64], seconds: u32) -> bool {
+    per_second.len() / seconds as usize >= 2
+}
+
+/// Variance of counts over windows, beyond Poisson's, over the squared mean; nothing where it is less
+/// than Poisson's, or was not counted.
+fn beyond_poisson(per_second: &[u64], seconds: usize) -> f64 {
     let windows: Vec<f64> =
         per_second.chunks_exact(seconds).map(|window| window.iter().sum::<u64>() as f64).collect();
     let n = windows.len() as f64;
     let mean = windows.iter().sum::<f64>() / n;
     if n < 2.0 || mean == 0.0 {
-        return None;
+        return 0.0;
     }
     let variance = windows.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    Some((variance - mean) / (mean * mean))
+    ((variance - mean) / (mean * mean)).max(0.0)
 }
 
 #[cfg(test)]

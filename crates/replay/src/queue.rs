@@ -29,6 +29,8 @@ struct Lane {
     tier: u8,
     class: u16,
     calls: VecDeque<(Micros, u32)>,
+    /// The gate whose share the first in it waits for, where that is why it waits.
+    held: Option<usize>,
 }
 
 /// What waits in front of one pool.
@@ -41,7 +43,8 @@ pub(crate) struct Queue {
 impl Queue {
     /// A queue for these pairs of tier and class, in ascending order.
     pub(crate) fn new(pairs: impl IntoIterator<Item = (u8, u16)>) -> Self {
-        let lanes = pairs.into_iter().map(|(tier, class)| Lane { tier, class, calls: VecDeque::new() });
+        let lanes =
+            pairs.into_iter().map(|(tier, class)| Lane { tier, class, calls: VecDeque::new(), held: None });
         Self { lanes: lanes.collect(), waiting: 0 }
     }
 
@@ -72,17 +75,32 @@ impl Queue {
 
     /// Takes the head of a lane out.
     pub(crate) fn pop(&mut self, lane: u8) {
-        if self.lanes[usize::from(lane)].calls.pop_front().is_some() {
+        let lane = &mut self.lanes[usize::from(lane)];
+        lane.held = None;
+        if lane.calls.pop_front().is_some() {
             self.waiting -= 1;
         }
     }
 
+    /// Notes that the head of a lane waits for a share, and so does whoever stands behind it.
+    pub(crate) fn hold(&mut self, lane: u8, gate: usize) {
+        self.lanes[usize::from(lane)].held = Some(gate);
+    }
+
+    /// The gate whose share a lane waits for.
+    pub(crate) fn held(&self, lane: u8) -> Option<usize> {
+        self.lanes[usize::from(lane)].held
+    }
+
     /// Takes a call out of a lane, wherever it stands; the one that has waited longest is found first.
     pub(crate) fn remove(&mut self, lane: u8, call: u32) {
-        let calls = &mut self.lanes[usize::from(lane)].calls;
+        let Lane { calls, held, .. } = &mut self.lanes[usize::from(lane)];
         if let Some(at) = calls.iter().position(|&(_, waiting)| waiting == call)
             && calls.remove(at).is_some()
         {
+            if at == 0 {
+                *held = None;
+            }
             self.waiting -= 1;
         }
     }

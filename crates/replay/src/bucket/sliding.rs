@@ -3,7 +3,6 @@
 //! The invariant: draws are kept exactly, in order of time, for as long as they count and no longer;
 //! a return is taken from the draw that it belongs to.
 
-use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 use crate::limit::Window;
@@ -66,28 +65,27 @@ impl Sliding {
     }
 
     /// The entry of an instant, where it still counts. Draws are spread about evenly over time, so a
-    /// guess in proportion is near it, and few entries are looked at.
+    /// guess in proportion is near it, and a few steps of doubling length around the guess bracket it.
     fn find(&self, then: u64) -> Option<usize> {
-        let (mut low, mut high) = (0, self.draws.len().checked_sub(1)?);
-        loop {
-            let (first, last) = (self.draws[low].0, self.draws[high].0);
-            if then < first || then > last {
-                return None;
-            }
-            let span = u128::from(last - first).max(1);
-            let guess = low + (u128::from(then - first) * (high - low) as u128 / span) as usize;
-            match self.draws[guess].0.cmp(&then) {
-                Ordering::Equal => return Some(guess),
-                Ordering::Less => low = guess + 1,
-                Ordering::Greater => high = guess.checked_sub(1)?,
-            }
-            if low > high {
-                return None;
-            }
-            // A step of half the range beside each guess keeps uneven draws from taking a walk.
-            let middle = low + (high - low) / 2;
-            if self.draws[middle].0 <= then { low = middle } else { high = middle }
+        let (first, last) = (self.draws.front()?.0, self.draws.back()?.0);
+        if then < first || then > last {
+            return None;
         }
+        let end = self.draws.len() - 1;
+        let part = (then - first) as f64 / (last - first).max(1) as f64;
+        let guess = ((part * end as f64) as usize).min(end);
+        let (mut low, mut high, mut step) = (guess, guess, 1);
+        while self.draws[low].0 > then {
+            (high, low, step) = (low, low.saturating_sub(step), step * 2);
+        }
+        while self.draws[high].0 < then {
+            (low, high, step) = (high, (high + step).min(end), step * 2);
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.draws[middle].0 < then { low = middle + 1 } else { high = middle }
+        }
+        (self.draws[low].0 == then).then_some(low)
     }
 
     pub(super) fn free(&mut self, now: Micros) -> u64 {
@@ -121,6 +119,26 @@ mod tests {
         }
         assert_eq!(bucket.peak, 200);
         assert_eq!(bucket.draws.len(), 2);
+    }
+
+    /// A draw is found among evenly and unevenly spread ones alike, and one that is not there is not.
+    #[test]
+    fn draws_are_found_by_their_instant() {
+        for spread in [
+            |nth: u64| nth * 1_000,
+            |nth: u64| nth * nth * nth,
+            |nth: u64| u64::from(nth > 90) * 5_000_000 + nth,
+        ] {
+            let mut bucket = Sliding::new(Window(60), u64::MAX);
+            let times: Vec<u64> = (0..100).map(|nth| 3 * spread(nth)).collect();
+            for &time in &times {
+                bucket.charge(Micros(time), 1);
+            }
+            for time in times {
+                assert_eq!(bucket.find(time).map(|at| bucket.draws[at].0), Some(time));
+                assert_eq!(bucket.find(time + 1), None);
+            }
+        }
     }
 
     /// What a call returns leaves the entry it stood in; later it returns nothing.

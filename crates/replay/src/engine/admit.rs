@@ -64,7 +64,11 @@ impl Engine<'_> {
             let (tier, class) = self.tier_and_class(number);
             let lane = self.stations[pool].queue.lane(tier, class);
             if !self.stations[pool].queue.lane_is_empty(lane) {
-                return self.line_up(number, pool, now);
+                if let Some(gate) = self.stations[pool].queue.held(lane) {
+                    self.throttled(number, pool, Some(gate));
+                }
+                self.line_up(number, pool, now);
+                return;
             }
         }
         match self.admit(number, now) {
@@ -76,7 +80,8 @@ impl Engine<'_> {
             Verdict::Held { gate, look } => {
                 self.hold(number, pool, gate, look, now);
                 if look.is_some() {
-                    self.line_up(number, pool, now);
+                    let lane = self.line_up(number, pool, now);
+                    self.stations[pool].queue.hold(lane, gate);
                 }
             }
             Verdict::Refused { gate } => self.refuse(number, pool, gate, now),
@@ -94,6 +99,7 @@ impl Engine<'_> {
                 Verdict::Held { gate, look } => {
                     if look.is_some() {
                         blocked.add(lane);
+                        self.stations[pool].queue.hold(lane, gate);
                     } else {
                         self.stations[pool].queue.pop(lane);
                     }
@@ -230,13 +236,14 @@ impl Engine<'_> {
         self.events.push(now + wait, Event::Retry(number));
     }
 
-    fn line_up(&mut self, number: u32, pool: usize, now: Micros) {
+    fn line_up(&mut self, number: u32, pool: usize, now: Micros) -> u8 {
         let (tier, class) = self.tier_and_class(number);
         let queue = &mut self.stations[pool].queue;
         let lane = queue.lane(tier, class);
         queue.push(lane, now, number);
         self.slots.calls[number as usize].stage = Stage::Queued;
         self.wait(number, pool, now);
+        lane
     }
 
     /// Counts a call among those that wait, and sets the end of its patience, both once.

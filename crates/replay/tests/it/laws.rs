@@ -90,8 +90,10 @@ fn world() -> impl Strategy<Value = World> {
             })
     };
     let tool = Pool { name: "tool".to_owned(), kind: PoolKind::Tool, slots: Some(2), ..Pool::default() };
-    let rules = || (prop::option::of(0u64..60_000), retry())
-        .prop_map(|(wait, retry)| TierRules { max_wait: wait.map(Micros::millis), retry });
+    let rules = || {
+        (prop::option::of(0u64..60_000), retry())
+            .prop_map(|(wait, retry)| TierRules { max_wait: wait.map(Micros::millis), retry })
+    };
     (pool("first", vec![0, 1]), pool("second", vec![0]), quota(), quota(), rules(), rules()).prop_map(
         move |(first, second, one, other, zero, rest)| {
             // A broker of the second pool knows the shared quota only, as its floors say.
