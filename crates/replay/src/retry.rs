@@ -13,7 +13,7 @@ use crate::time::Micros;
 #[serde(deny_unknown_fields)]
 pub struct Retry {
     /// Attempts in all, the first included; a call that was refused so often has failed.
-    pub max_attempts: u32,
+    pub max_attempts: u16,
     /// Wait before the second attempt, doubled before each further one.
     pub base: Micros,
     /// Longest wait that doubling leads to.
@@ -77,8 +77,8 @@ impl Retry {
 
     /// How long to wait after so many attempts. `exact` is the wait until the limit would let the
     /// call through, where it ever does.
-    pub(crate) fn wait(&self, attempts: u32, exact: Option<Micros>, random: &mut impl Rng) -> Micros {
-        let doubled = 1u64.checked_shl(attempts.saturating_sub(1)).unwrap_or(u64::MAX);
+    pub(crate) fn wait(&self, attempts: u16, exact: Option<Micros>, random: &mut impl Rng) -> Micros {
+        let doubled = 1u64.checked_shl(u32::from(attempts.saturating_sub(1))).unwrap_or(u64::MAX);
         let wait = self.base.0.saturating_mul(doubled).min(self.cap.0);
         let wait = match self.jitter {
             Jitter::None => wait,

@@ -11,7 +11,7 @@ mod record;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use record::{RouteRecord, StepRecord};
+pub(crate) use record::{RouteRecord, StepRecord, place_and_record};
 
 use crate::error::ReplayError;
 use crate::time::Micros;
@@ -91,7 +91,7 @@ impl Draw {
 pub struct Runs {
     workflows: Vec<String>,
     runs: Vec<RunHead>,
-    /// One record after another, as [`record`] lays them out.
+    /// Run by run: the steps that wait for none, for how many each step waits, the steps' records.
     words: Vec<u64>,
     steps: usize,
 }
@@ -104,7 +104,10 @@ pub(crate) struct RunHead {
     pub(crate) class: u16,
     pub(crate) arrival: Micros,
     pub(crate) steps: u32,
-    pub(crate) first: u32,
+    /// Where its words begin, and where in them its waits and its records do.
+    roots: u32,
+    waits: u32,
+    records: u32,
 }
 
 impl Runs {
@@ -135,24 +138,39 @@ impl Runs {
                 return Err(ReplayError::NoRoute { run: number, step: at });
             }
         }
-        let mut followers = vec![Vec::new(); run.steps.len()];
-        for (at, step) in run.steps.iter().enumerate() {
-            for before in distinct(&step.after) {
-                followers[before as usize].push(at as u64);
-            }
+        let before: Vec<Vec<u32>> = run.steps.iter().map(|step| distinct(&step.after)).collect();
+        let mut followers = vec![0; run.steps.len()];
+        before.iter().flatten().for_each(|&before| followers[before as usize] += 1);
+        let roots = place(self.words.len())?;
+        let waits = roots + place(before.iter().filter(|before| before.is_empty()).count())?;
+        let records = waits + place(run.steps.len().div_ceil(2))?;
+        let mut at = records as usize;
+        let mut words = Vec::with_capacity(run.steps.len());
+        for (number, (step, followers)) in run.steps.iter().zip(&followers).enumerate() {
+            words.push(record::pair(number, at));
+            at += record::length(step, *followers);
         }
-        let first = place(self.words.len())?;
-        for (step, followers) in run.steps.iter().zip(&followers) {
-            record::write(&mut self.words, step, followers);
+        place(at)?;
+        let of =
+            |waits: bool| words.iter().zip(&before).filter(move |(_, before)| before.is_empty() != waits);
+        self.words.extend(of(false).map(|(&word, _)| word));
+        let wait = |number: usize| before.get(number).map_or(0, Vec::len);
+        self.words
+            .extend((0..before.len()).step_by(2).map(|number| record::pair(wait(number + 1), wait(number))));
+        for (number, step) in (0..).zip(&run.steps) {
+            let followers: Vec<u64> =
+                of(true).filter(|(_, before)| before.contains(&number)).map(|(&word, _)| word).collect();
+            record::write(&mut self.words, step, &followers);
         }
-        place(self.words.len())?;
         self.runs.push(RunHead {
             workflow: run.workflow,
             tier: run.tier,
             class: run.class,
             arrival: run.arrival,
             steps: place(run.steps.len())?,
-            first,
+            roots,
+            waits,
+            records,
         });
         self.steps += run.steps.len();
         Ok(())
@@ -192,15 +210,25 @@ impl Runs {
         StepRecord::at(&self.words, at)
     }
 
-    /// The steps of a run and the places of their records, in order.
-    pub(crate) fn steps(&self, head: &RunHead) -> impl Iterator<Item = (u32, StepRecord<'_>)> {
-        let mut at = head.first;
+    /// The steps of a run, in order.
+    pub(crate) fn steps(&self, head: &RunHead) -> impl Iterator<Item = StepRecord<'_>> {
+        let mut at = head.records;
         (0..head.steps).map(move |_| {
             let step = self.step(at);
-            let here = at;
             at += step.length();
-            (here, step)
+            step
         })
+    }
+
+    /// The steps of a run that wait for none, as [`place_and_record`] reads them.
+    pub(crate) fn roots(&self, head: &RunHead) -> &[u64] {
+        &self.words[head.roots as usize..head.waits as usize]
+    }
+
+    /// For how many steps each step of a run waits.
+    pub(crate) fn waits(&self, head: &RunHead) -> impl Iterator<Item = u32> {
+        let words = &self.words[head.waits as usize..head.records as usize];
+        words.iter().flat_map(|&word| [word as u32, (word >> 32) as u32]).take(head.steps as usize)
     }
 }
 

@@ -116,7 +116,7 @@ impl World {
             if usize::from(head.class) >= classes {
                 return Err(ReplayError::Class { run, class: head.class, classes });
             }
-            for (_, step) in runs.steps(head) {
+            for step in runs.steps(head) {
                 self.check_routes(step)?;
             }
         }

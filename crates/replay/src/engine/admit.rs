@@ -167,7 +167,7 @@ impl Engine<'_> {
     fn start(&mut self, number: u32, route: RouteRecord<'_>, ledger: u32, now: Micros) {
         self.stop_waiting(number, now);
         let call = &mut self.slots.calls[number as usize];
-        call.admitted = now;
+        call.mark = now;
         call.ledger = ledger;
         call.stage = Stage::Running;
         let begun = &mut self.slots.begun[call.run as usize];
@@ -202,11 +202,11 @@ impl Engine<'_> {
         self.throttled(number, pool, gate);
         let runs = self.runs;
         let call = &mut self.slots.calls[number as usize];
-        call.refused += 1;
-        call.refused_here += 1;
+        call.refused = call.refused.saturating_add(1);
+        call.refused_here = call.refused_here.saturating_add(1);
         let step = runs.step(call.step);
         let route = step.route(call.route);
-        let (refused, here) = (call.refused, call.refused_here);
+        let (refused, here) = (call.refused, u32::from(call.refused_here));
         let elsewhere = u32::from(call.route) + 1 < step.routes();
         let measured = call.wanted >= self.settings.from;
         let group = self.slots.begun[call.run as usize].group as usize;
@@ -232,7 +232,7 @@ impl Engine<'_> {
         let wait = retry.wait(refused, exact.map(|ready| ready - now), &mut self.random);
         self.slots.calls[number as usize].stage = Stage::BackOff;
         self.wait(number, pool, now);
-        self.slots.calls[number as usize].retries_at = now + wait;
+        self.slots.calls[number as usize].mark = now + wait;
         self.events.push(now + wait, Event::Retry(number));
     }
 
@@ -256,11 +256,11 @@ impl Engine<'_> {
             group.waiting.enter(now);
             self.tiers[group.rank].2.enter(now);
         }
-        if call.expires_at == Micros::MAX
+        if !call.expires
             && let Some(most) = group.max_wait
         {
-            call.expires_at = call.wanted + most;
-            self.events.push(call.expires_at, Event::Expire(number));
+            call.expires = true;
+            self.events.push(call.wanted + most, Event::Expire(number));
         }
     }
 

@@ -40,10 +40,10 @@ impl Engine<'_> {
             let pool = &mut still.pools[route.pool()];
             self.groups[group].counts.operations.in_flight += u64::from(call.wanted >= from);
             match call.stage {
-                Stage::Running => pool[0] += stay(call.admitted),
+                Stage::Running => pool[0] += stay(call.mark),
                 Stage::Streaming => {
-                    pool[0] += stay(call.admitted);
-                    pool[2] += stay(call.admitted + route.ttft());
+                    pool[0] += stay(call.mark);
+                    pool[2] += stay(call.mark + route.ttft());
                 }
                 _ => {
                     pool[1] += stay(call.at_pool);

@@ -71,7 +71,7 @@ impl<'a> Replay<'a> {
         world.check(runs)?;
         let mut lanes = vec![Vec::new(); world.pools.len()];
         for head in runs.heads() {
-            for (_, step) in runs.steps(head) {
+            for step in runs.steps(head) {
                 for route in 0..step.routes() {
                     let lanes: &mut Vec<_> = &mut lanes[step.route(route as u8).pool()];
                     if let Err(at) = lanes.binary_search(&(head.tier, head.class)) {

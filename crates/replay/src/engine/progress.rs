@@ -5,7 +5,8 @@
 
 use super::Engine;
 use super::events::Event;
-use super::state::{Begun, Lost, Stage};
+use super::state::{Begun, Call, Lost, Stage};
+use crate::runs::place_and_record;
 use crate::time::Micros;
 
 impl Engine<'_> {
@@ -15,8 +16,8 @@ impl Engine<'_> {
         let head = &runs.heads()[run as usize];
         let group = self.group_of[run as usize];
         let begun = Begun {
-            first_call: 0,
-            calls: head.steps,
+            first_wait: 0,
+            steps: head.steps,
             tier: head.tier,
             class: head.class,
             arrival: now,
@@ -28,24 +29,21 @@ impl Engine<'_> {
             over: false,
         };
         let number = self.slots.begin(runs, head, begun);
-        let first_call = self.slots.begun[number as usize].first_call;
         let group = &mut self.groups[group as usize];
         group.counts.runs.offered += u64::from(now >= self.settings.from);
         group.runs.enter(now);
         self.tiers[group.rank].1.enter(now);
-        for call in first_call..first_call + head.steps {
-            if self.slots.calls[call as usize].waits_for == 0 {
-                self.want_after_thought(call, now);
-            }
+        for &root in runs.roots(head) {
+            self.want_after_thought(number, place_and_record(root).1, now);
         }
         self.close_one(number, now);
     }
 
-    /// All that a call waits for has ended.
-    fn want_after_thought(&mut self, number: u32, now: Micros) {
-        let call = &self.slots.calls[number as usize];
-        self.slots.begun[call.run as usize].open += 1;
-        let think = self.runs.step(call.step).think();
+    /// All that a step waits for has ended.
+    fn want_after_thought(&mut self, run: u32, step: u32, now: Micros) {
+        self.slots.begun[run as usize].open += 1;
+        let number = self.slots.open(Call::new(run, step));
+        let think = self.runs.step(step).think();
         if think == Micros::ZERO {
             self.want(number, now);
         } else {
@@ -57,6 +55,7 @@ impl Engine<'_> {
     pub(super) fn want_later(&mut self, number: u32, now: Micros) {
         let run = self.slots.calls[number as usize].run;
         if self.slots.begun[run as usize].lost.is_some() {
+            self.slots.close(number);
             self.close_one(run, now);
         } else {
             self.want(number, now);
@@ -73,7 +72,7 @@ impl Engine<'_> {
 
     pub(super) fn retry(&mut self, number: u32, now: Micros) {
         let call = &self.slots.calls[number as usize];
-        if call.stage == Stage::BackOff && call.retries_at == now {
+        if call.stage == Stage::BackOff && call.mark == now {
             self.attempt(number, now);
         }
     }
@@ -89,7 +88,9 @@ impl Engine<'_> {
     pub(super) fn expire(&mut self, number: u32, now: Micros) {
         let call = &self.slots.calls[number as usize];
         let stage = call.stage;
-        if !matches!(stage, Stage::Queued | Stage::BackOff) || call.expires_at != now {
+        let group = &self.groups[self.slots.begun[call.run as usize].group as usize];
+        let its_own = call.expires && group.max_wait.is_some_and(|most| call.wanted + most == now);
+        if !matches!(stage, Stage::Queued | Stage::BackOff) || !its_own {
             return;
         }
         let pool = self.route(call).pool();
@@ -108,8 +109,8 @@ impl Engine<'_> {
     /// A call will never be let in.
     pub(super) fn lose(&mut self, number: u32, how: Lost, now: Micros) {
         self.stop_waiting(number, now);
-        let call = &mut self.slots.calls[number as usize];
-        call.stage = Stage::Over;
+        self.slots.close(number);
+        let call = &self.slots.calls[number as usize];
         let run = call.run;
         let begun = &mut self.slots.begun[run as usize];
         begun.lost.get_or_insert(how);
@@ -127,18 +128,17 @@ impl Engine<'_> {
     /// A call ends: it settles, makes room, and what waited for it is wanted.
     pub(super) fn end(&mut self, number: u32, now: Micros) {
         let runs = self.runs;
-        let call = &mut self.slots.calls[number as usize];
+        let call = &self.slots.calls[number as usize];
         let streamed = call.stage == Stage::Streaming;
-        call.stage = Stage::Over;
         let (run, step) = (call.run, call.step);
-        let (at_pool, admitted, ledger) = (call.at_pool, call.admitted, call.ledger);
+        let (at_pool, admitted, ledger) = (call.at_pool, call.mark, call.ledger);
         let measured = call.wanted >= self.settings.from;
         let step = runs.step(step);
         let route = step.route(call.route);
         let begun = &self.slots.begun[run as usize];
-        let (first_call, group) = (begun.first_call, begun.group as usize);
-        let (tier, class) = (begun.tier, begun.class);
+        let (group, tier, class) = (begun.group as usize, begun.tier, begun.class);
         let pool = route.pool();
+        self.slots.close(number);
         let station = &mut self.stations[pool];
         station.running.leave(admitted, now);
         if streamed {
@@ -166,12 +166,10 @@ impl Engine<'_> {
         if !station.queue.is_empty() {
             self.drain(pool, now);
         }
-        for &place in step.followers() {
-            let follower = first_call + place as u32;
-            let call = &mut self.slots.calls[follower as usize];
-            call.waits_for -= 1;
-            if call.waits_for == 0 && self.slots.begun[run as usize].lost.is_none() {
-                self.want_after_thought(follower, now);
+        for &follower in step.followers() {
+            let (place, record) = place_and_record(follower);
+            if self.slots.is_ready(run, place) && self.slots.begun[run as usize].lost.is_none() {
+                self.want_after_thought(run, record, now);
             }
         }
         self.close_one(run, now);
@@ -184,8 +182,7 @@ impl Engine<'_> {
         if begun.open > 0 {
             return;
         }
-        begun.over = true;
-        self.slots.free(run);
+        self.slots.end(run);
         let begun = &self.slots.begun[run as usize];
         let (arrival, first_token) = (begun.arrival, begun.first_token);
         let (lost, group) = (begun.lost, &mut self.groups[begun.group as usize]);

@@ -25,16 +25,15 @@ pub(super) struct Call {
     pub(super) wanted: Micros,
     /// When it came to the pool where it is now.
     pub(super) at_pool: Micros,
-    /// When it was let in.
-    pub(super) admitted: Micros,
+    /// When it was let in; or, while it backs off, when it is tried again. A retry at another time is
+    /// not for it.
+    pub(super) mark: Micros,
     pub(super) run: u32,
     /// Where the record of its step begins.
     pub(super) step: u32,
-    /// How many earlier steps are still to end.
-    pub(super) waits_for: u32,
     /// Refusals, in all and at this pool.
-    pub(super) refused: u32,
-    pub(super) refused_here: u32,
+    pub(super) refused: u16,
+    pub(super) refused_here: u16,
     /// Its number with the pool's broker.
     pub(super) ledger: u32,
     pub(super) route: u8,
@@ -44,21 +43,18 @@ pub(super) struct Call {
     /// Turned away by a limit, at all and at this pool.
     pub(super) throttled: bool,
     pub(super) throttled_here: bool,
-    /// Until when it may wait, once it has had to, and when it is tried again. An event of another
-    /// time is not for it.
-    pub(super) expires_at: Micros,
-    pub(super) retries_at: Micros,
+    /// Whether the end of its wait is set. An end at another time than its own is not for it.
+    pub(super) expires: bool,
 }
 
 impl Call {
-    pub(super) fn new(run: u32, step: u32, waits_for: u32) -> Self {
+    pub(super) fn new(run: u32, step: u32) -> Self {
         Self {
             wanted: Micros::MAX,
             at_pool: Micros::ZERO,
-            admitted: Micros::ZERO,
+            mark: Micros::ZERO,
             run,
             step,
-            waits_for,
             refused: 0,
             refused_here: 0,
             ledger: 0,
@@ -67,8 +63,7 @@ impl Call {
             waits: false,
             throttled: false,
             throttled_here: false,
-            expires_at: Micros::MAX,
-            retries_at: Micros::MAX,
+            expires: false,
         }
     }
 }
@@ -85,9 +80,9 @@ pub(super) enum Lost {
 /// One run that has begun.
 #[derive(Debug, Clone)]
 pub(super) struct Begun {
-    /// Where its calls begin, and how many they are.
-    pub(super) first_call: u32,
-    pub(super) calls: u32,
+    /// Where the waits of its steps begin, and how many they are.
+    pub(super) first_wait: u32,
+    pub(super) steps: u32,
     pub(super) tier: u8,
     pub(super) class: u16,
     pub(super) arrival: Micros,

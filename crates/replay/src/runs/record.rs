@@ -11,17 +11,27 @@ const STEP: usize = 3;
 /// Words of a route before its draws.
 const ROUTE: usize = 4;
 
-/// Appends a step. `followers` are the steps, by place in the run, that wait for it.
+/// How many words a step takes, if so many wait for it.
+pub(super) fn length(step: &Step, followers: usize) -> usize {
+    STEP + step.routes.iter().map(|route| ROUTE + 2 * route.draws.len()).sum::<usize>() + followers
+}
+
+/// Two numbers in a word.
+pub(super) fn pair(high: usize, low: usize) -> u64 {
+    (high as u64) << 32 | low as u64
+}
+
+/// A step of a run: its place in it, and where its record begins.
+pub(crate) fn place_and_record(word: u64) -> (u32, u32) {
+    ((word >> 32) as u32, word as u32)
+}
+
+/// Appends a step. `followers` are the steps that wait for it, as [`place_and_record`] reads them.
 pub(super) fn write(words: &mut Vec<u64>, step: &Step, followers: &[u64]) {
-    let pair = |high: usize, low: usize| (high as u64) << 32 | low as u64;
-    let mut before = step.after.clone();
-    before.sort_unstable();
-    before.dedup();
-    let routes: usize = step.routes.iter().map(|route| ROUTE + 2 * route.draws.len()).sum();
     words.extend([
         step.think.0,
-        pair(before.len(), followers.len()),
-        pair(STEP + routes + followers.len(), step.routes.len()),
+        followers.len() as u64,
+        pair(length(step, followers.len()), step.routes.len()),
     ]);
     for route in &step.routes {
         let ttft = route.ttft.unwrap_or(Micros::MAX).0;
@@ -54,14 +64,9 @@ impl<'a> StepRecord<'a> {
         Micros(self.0[0])
     }
 
-    /// How many earlier steps it waits for.
-    pub(crate) fn waits_for(self) -> u32 {
-        (self.0[1] >> 32) as u32
-    }
-
-    /// The steps, by place in the run, that wait for it.
+    /// The steps that wait for it, as [`place_and_record`] reads them.
     pub(crate) fn followers(self) -> &'a [u64] {
-        let count = self.0[1] as u32 as usize;
+        let count = self.0[1] as usize;
         &self.0[self.0.len() - count..]
     }
 

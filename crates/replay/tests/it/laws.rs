@@ -58,7 +58,7 @@ fn retry() -> impl Strategy<Value = Retry> {
         prop::collection::vec((0u64..9_000).prop_map(Micros::millis), 0..3).prop_map(RetryAfter::Measured),
     ];
     let jitter = prop_oneof![Just(Jitter::None), Just(Jitter::Half), Just(Jitter::Full)];
-    (1u32..6, 0u64..5_000, after, jitter).prop_map(|(max_attempts, base, retry_after, jitter)| Retry {
+    (1u16..6, 0u64..5_000, after, jitter).prop_map(|(max_attempts, base, retry_after, jitter)| Retry {
         max_attempts,
         base: Micros::millis(base),
         cap: Micros::seconds(20),
