@@ -73,6 +73,8 @@ fn plan_id(input: &PlanInput<'_>) -> String {
         input.as_of,
         ledger_sha256(input).unwrap_or("none"),
     );
+    // A plan without replays has other figures.
+    let text = if input.quick { text + "quick\n" } else { text };
     sha256(text.as_bytes())
 }
 

@@ -23,6 +23,8 @@ pub struct Measured {
     pub pools: Vec<PoolMeasured>,
     /// In-flight counts per boundary and name over the history.
     pub in_flight: Vec<InFlightMeasured>,
+    /// Whole runs to replay: a sample of each workflow, and of each event's past occurrences.
+    pub sampled_runs: Vec<SampledRun>,
 }
 
 /// The period that profiles were made from, and how much it held.
@@ -97,6 +99,78 @@ pub struct WorkflowMeasured {
     pub max_tokens_unset: (u64, u64),
     /// Output tokens per model call.
     pub output_per_call: Stat,
+    /// Runs started in each second of the workflow's busiest hour, seconds without a start left out.
+    pub busy_seconds: Vec<BusySecond>,
+}
+
+/// Runs that started in one second of an hour.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BusySecond {
+    /// Second of the hour, from 0.
+    pub second: u32,
+    /// Starts in it.
+    pub starts: u64,
+}
+
+/// A whole run as it was, without its waits for limits.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SampledRun {
+    /// Event in whose past occurrence it ran; null for the sample of the history.
+    pub event: Option<String>,
+    /// Workflow.
+    pub workflow: String,
+    /// Its calls, in the order in which they were wanted.
+    pub calls: Vec<SampledCall>,
+}
+
+/// One model call of a run. Times are microseconds from the run's start.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SampledCall {
+    /// Account, where known.
+    pub account: Option<String>,
+    /// Region; null for global pools.
+    pub region: Option<String>,
+    /// Pool key.
+    pub pool: String,
+    /// When its first attempt started.
+    pub wanted_us: i64,
+    /// When the attempt started that was let in.
+    pub start_us: i64,
+    /// How long that one took, microseconds.
+    pub latency_us: i64,
+    /// Time to its first token, microseconds, where it streamed.
+    pub ttft_us: Option<i64>,
+    /// What it drew when it started.
+    pub admission: SampledDraw,
+    /// What that was corrected to at its end.
+    pub settlement: SampledDraw,
+}
+
+/// What one call drew, by measure; null where its usage is unknown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampledDraw {
+    /// Requests.
+    pub requests: Option<u64>,
+    /// Input tokens as weighed.
+    pub input_tokens: Option<u64>,
+    /// Output tokens as weighed.
+    pub output_tokens: Option<u64>,
+    /// Both in one sum, as weighed.
+    pub tokens: Option<u64>,
+}
+
+impl SampledDraw {
+    /// The amount of a measure by its name.
+    #[must_use]
+    pub fn of(&self, measure: &str) -> Option<u64> {
+        match measure {
+            "requests" => self.requests,
+            "input_tokens" => self.input_tokens,
+            "output_tokens" => self.output_tokens,
+            "tokens" => self.tokens,
+            _ => None,
+        }
+    }
 }
 
 /// What one run draws from one pool in one measure.

@@ -176,6 +176,7 @@ pub(crate) fn plan_as_of(spec: &str, ledger: &str, measured: &Measured, as_of: T
         calendar: &calendar,
         measured,
         as_of,
+        quick: false,
     };
     make(&input).unwrap()
 }
