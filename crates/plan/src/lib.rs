@@ -30,6 +30,7 @@ mod runs;
 mod sampled;
 mod size;
 mod spec;
+mod stage;
 mod tiers;
 mod timeline;
 mod verdict;
