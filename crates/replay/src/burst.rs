@@ -1,0 +1,76 @@
+//! How unevenly runs arrive, measured and made again.
+//!
+//! Counts of real arrivals spread more than a Poisson process does, at several lengths of time at
+//! once. Here the rate is multiplied by independent strengths of mean 1, each constant over its own
+//! length: 60 s, 10 s and 1 s. Poisson noise of the counts is not part of them, so at ten times the
+//! rate the strengths are the same and the noise is relatively smaller: what people do together they
+//! do together at any size.
+//!
+//! The invariant: the variance of the counts that are made is that of those measured, at each length.
+//! A negative binomial by the second would hold it at one second only, and miss the peak minute.
+
+use serde::{Deserialize, Serialize};
+
+/// A strength of the rate, constant over some seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Burst {
+    /// How long one strength holds.
+    pub seconds: u32,
+    /// Variance of the strength, whose mean is 1.
+    pub cv2: f64,
+}
+
+impl Burst {
+    /// The lengths at which bursts are measured, longest first (PLANNING, section 3).
+    pub const LENGTHS: [u32; 3] = [60, 10, 1];
+
+    /// The bursts in counts of arrivals per second over a stretch of one rate, such as a busy hour.
+    ///
+    /// With `u` the variance of counts beyond Poisson's over the squared mean at one length, what the
+    /// next shorter length adds is `(1 + u_shorter) / (1 + u_longer) - 1`. Lengths that add nothing
+    /// are left out, and so is all where less than two whole windows of a length were counted.
+    #[must_use]
+    pub fn measure(per_second: &[u64]) -> Vec<Self> {
+        let mut bursts = Vec::new();
+        let mut explained = 1.0;
+        for seconds in Self::LENGTHS {
+            let Some(beyond) = beyond_poisson(per_second, seconds as usize) else { continue };
+            let cv2 = (1.0 + beyond) / explained - 1.0;
+            if cv2 > 0.0 {
+                bursts.push(Self { seconds, cv2 });
+                explained *= 1.0 + cv2;
+            }
+        }
+        bursts
+    }
+}
+
+/// Variance of counts over windows, beyond Poisson's, over the squared mean.
+fn beyond_poisson(per_second: &[u64], seconds: usize) -> Option<f64> {
+    let windows: Vec<f64> =
+        per_second.chunks_exact(seconds).map(|window| window.iter().sum::<u64>() as f64).collect();
+    let n = windows.len() as f64;
+    let mean = windows.iter().sum::<f64>() / n;
+    if n < 2.0 || mean == 0.0 {
+        return None;
+    }
+    let variance = windows.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    Some((variance - mean) / (mean * mean))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One arrival in every second is less than Poisson: no burst. All of a minute's in its first
+    /// second: a burst by the second, none by the minute.
+    #[test]
+    fn even_arrivals_have_no_bursts() {
+        assert_eq!(Burst::measure(&[1; 600]), []);
+        let clumped: Vec<u64> = (0..600).map(|second| if second % 60 == 0 { 60 } else { 0 }).collect();
+        let bursts = Burst::measure(&clumped);
+        assert!(bursts.iter().all(|burst| burst.seconds < 60) && !bursts.is_empty());
+        assert_eq!(Burst::measure(&[]), []);
+    }
+}
