@@ -17,7 +17,10 @@ pub(crate) fn steps(run: &SampledRun, route: impl Fn(&SampledCall) -> Option<Rou
         let ended = |before: &SampledCall| ends(before) <= call.wanted_us;
         let before: Vec<usize> = (0..at).filter(|&before| run.calls.get(before).is_some_and(ended)).collect();
         let waited_for = |&last: &usize| {
-            before.iter().filter_map(|&other| steps.get(other)).any(|other| other.after.contains(&place(last)))
+            before
+                .iter()
+                .filter_map(|&other| steps.get(other))
+                .any(|other| other.after.contains(&place(last)))
         };
         let after: Vec<usize> = before.iter().copied().filter(|last| !waited_for(last)).collect();
         let free = after.iter().filter_map(|&last| run.calls.get(last)).map(ends).max().unwrap_or(0);
@@ -60,7 +63,13 @@ mod tests {
 
     fn shape(run: &SampledRun) -> Option<Vec<(Vec<u32>, u64)>> {
         let route = |call: &SampledCall| {
-            Some(Route { pool: 0, draws: Vec::new(), latency: micros(call.latency_us), ttft: None, nano_usd: 0 })
+            Some(Route {
+                pool: 0,
+                draws: Vec::new(),
+                latency: micros(call.latency_us),
+                ttft: None,
+                nano_usd: 0,
+            })
         };
         let steps = steps(run, route)?;
         Some(steps.into_iter().map(|step| (step.after, step.think.0)).collect())

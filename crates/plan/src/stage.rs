@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 
-use jiff::civil::Date;
 use plimsoll_catalog::{Enforcement, Refused};
 use plimsoll_replay::{
     Arrivals, Burst, Case, Draw, Micros, Pool, Quota, Rate, Route, Rule, Run, Runs, Settings, Window, World,
@@ -16,7 +15,6 @@ use crate::SampledRun;
 use crate::context::{Context, PoolId};
 use crate::demand::{Counted, ENOUGH_EVENT_RUNS, Kind};
 use crate::measured::SampledCall;
-use crate::pools::limit_on;
 use crate::rates::Rates;
 use crate::sampled::{micros, steps};
 
@@ -117,11 +115,6 @@ impl Stage {
         world
     }
 
-    /// The limits in force on a day.
-    pub(crate) fn world_on(&self, context: &Context<'_>, day: Date) -> World {
-        self.world(context, |id, counted| limit_on(context, id, counted, day))
-    }
-
     /// Runs of a workflow: the event's own where there are enough, else those of the history. `None`
     /// where none of them draws on the stage.
     fn sample<'a>(
@@ -133,7 +126,9 @@ impl Stage {
         let known = |run: &&SampledRun| run.calls.iter().all(|call| self.route(call).is_some());
         let of = |event: Option<&str>| -> Vec<&'a SampledRun> {
             let all = context.measured().sampled_runs.iter();
-            all.filter(|run| run.workflow == workflow && run.event.as_deref() == event).filter(known).collect()
+            all.filter(|run| run.workflow == workflow && run.event.as_deref() == event)
+                .filter(known)
+                .collect()
         };
         let own = event.map(|event| of(Some(event))).filter(|own| own.len() as u64 >= ENOUGH_EVENT_RUNS);
         let runs = own.unwrap_or_else(|| of(None));

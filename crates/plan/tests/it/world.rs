@@ -133,6 +133,7 @@ pub(crate) fn measured() -> Measured {
             p95: 49.0,
             max: 63,
         }],
+        sampled_runs: Vec::new(),
     }
 }
 
