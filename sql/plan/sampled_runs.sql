@@ -17,11 +17,9 @@ WITH candidates AS (
   )
   WHERE place <= 400
 ), attempted AS (
-  SELECT run_id, operation_span_id, account, region, pool, start_time, duration_ms, throttled,
+  SELECT *,
     min(start_time) OVER (PARTITION BY run_id, operation_span_id) AS wanted,
-    row_number() OVER (PARTITION BY run_id, operation_span_id ORDER BY throttled, attempt DESC, span_id) AS place,
-    meter(pool, start_time, throttled, billed, input_tokens, input_uncached, cache_read, cache_write,
-      output_tokens, reasoning_tokens, max_output_tokens) AS m
+    row_number() OVER (PARTITION BY run_id, operation_span_id ORDER BY throttled, attempt DESC, span_id) AS place
   FROM attempts
   WHERE pool IS NOT NULL AND start_day >= CAST($measured_from AS DATE)
     AND run_id IN (SELECT run_id FROM sampled)
@@ -38,12 +36,10 @@ SELECT s.event, s.workflow,
     'start_us', CAST(c.start_time AS BIGINT) - CAST(s.start_time AS BIGINT),
     'latency_us', CAST(round(coalesce(c.duration_ms, 0) * 1000) AS BIGINT),
     'ttft_us', CAST(round(c.ttft_ms * 1000) AS BIGINT),
-    'admission', named_struct('requests', c.m['admission.requests'],
-      'input_tokens', c.m['admission.input_tokens'], 'output_tokens', c.m['admission.output_tokens'],
-      'tokens', c.m['admission.tokens']),
-    'settlement', named_struct('requests', c.m['settlement.requests'],
-      'input_tokens', c.m['settlement.input_tokens'], 'output_tokens', c.m['settlement.output_tokens'],
-      'tokens', c.m['settlement.tokens'])
+    'billed', c.billed AND NOT c.throttled,
+    'input_tokens', c.input_tokens, 'input_uncached', c.input_uncached,
+    'cache_read', c.cache_read, 'cache_write', c.cache_write, 'output_tokens', c.output_tokens,
+    'reasoning_tokens', c.reasoning_tokens, 'max_output_tokens', c.max_output_tokens
   ) ORDER BY c.wanted, c.operation_span_id) AS calls
 FROM sampled s
 JOIN calls c ON c.run_id = s.run_id

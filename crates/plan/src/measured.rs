@@ -140,37 +140,22 @@ pub struct SampledCall {
     pub latency_us: i64,
     /// Time to its first token, microseconds, where it streamed.
     pub ttft_us: Option<i64>,
-    /// What it drew when it started.
-    pub admission: SampledDraw,
-    /// What that was corrected to at its end.
-    pub settlement: SampledDraw,
-}
-
-/// What one call drew, by measure; null where its usage is unknown.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SampledDraw {
-    /// Requests.
-    pub requests: Option<u64>,
-    /// Input tokens as weighed.
+    /// Whether the provider charges for it; a call that ended without usage and is not billed used nothing.
+    pub billed: bool,
+    /// Input tokens, cached ones included; null where unknown, as all that follow.
     pub input_tokens: Option<u64>,
-    /// Output tokens as weighed.
+    /// Input that no cache served or kept.
+    pub input_uncached: Option<u64>,
+    /// Input read from the cache.
+    pub cache_read: Option<u64>,
+    /// Input written to it.
+    pub cache_write: Option<u64>,
+    /// Output, reasoning included.
     pub output_tokens: Option<u64>,
-    /// Both in one sum, as weighed.
-    pub tokens: Option<u64>,
-}
-
-impl SampledDraw {
-    /// The amount of a measure by its name.
-    #[must_use]
-    pub fn of(&self, measure: &str) -> Option<u64> {
-        match measure {
-            "requests" => self.requests,
-            "input_tokens" => self.input_tokens,
-            "output_tokens" => self.output_tokens,
-            "tokens" => self.tokens,
-            _ => None,
-        }
-    }
+    /// The part of it that was reasoning.
+    pub reasoning_tokens: Option<u64>,
+    /// Cap on output as it was asked for; null where unset.
+    pub max_output_tokens: Option<u64>,
 }
 
 /// What one run draws from one pool in one measure.

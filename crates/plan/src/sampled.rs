@@ -1,4 +1,5 @@
-//! Measured runs as a replay takes them: which call came after which, and what lay between.
+//! Measured runs as a replay takes them: what a call used, which call came after which, and what lay
+//! between.
 //!
 //! Spans tell when calls started and ended, not why. A call is taken to wait for those that had ended
 //! when it was wanted and that no other such call had waited for: several calls after one are a
@@ -6,9 +7,27 @@
 //! and its tools) and stays as it was. The invariant: replayed without limits, every call is wanted
 //! when it was measured, less the waits for limits before it.
 
+use plimsoll_catalog::Call;
 use plimsoll_replay::{Micros, Route, Step};
 
 use crate::{SampledCall, SampledRun};
+
+/// What a call used, as the catalog meters it; `None` where that is unknown. Where the client does not
+/// tell what a cache served, all input counts as uncached: an upper bound.
+pub(crate) fn used(call: &SampledCall) -> Option<Call> {
+    if !call.billed && call.output_tokens.is_none() {
+        return Some(Call { max_output: Some(0), ..Call::default() });
+    }
+    Some(Call {
+        input_uncached: call.input_uncached.or(call.input_tokens)?,
+        cache_read: call.cache_read.unwrap_or(0),
+        cache_write: call.cache_write.unwrap_or(0),
+        output: call.output_tokens?,
+        reasoning: call.reasoning_tokens.unwrap_or(0),
+        max_output: call.max_output_tokens,
+        ..Call::default()
+    })
+}
 
 /// The calls of a run as steps; `route` tells where each goes. `None` where a route is not known.
 pub(crate) fn steps(run: &SampledRun, route: impl Fn(&SampledCall) -> Option<Route>) -> Option<Vec<Step>> {

@@ -6,17 +6,18 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_catalog::{Enforcement, Refused};
+use plimsoll_catalog::{Call, Enforcement, Entry, Measure, Metered, Refused};
 use plimsoll_replay::{
     Arrivals, Burst, Case, Draw, Micros, Pool, Quota, Rate, Route, Rule, Run, Runs, Settings, Window, World,
 };
+use rust_decimal::{Decimal, prelude::ToPrimitive};
 
 use crate::SampledRun;
 use crate::context::{Context, PoolId};
 use crate::demand::{Counted, ENOUGH_EVENT_RUNS, Kind};
 use crate::measured::SampledCall;
 use crate::rates::Rates;
-use crate::sampled::{micros, steps};
+use crate::sampled::{micros, steps, used};
 
 /// Longest time in which pools fill up before anything is counted, minutes.
 const WARM_UP: u64 = 30;
@@ -78,7 +79,7 @@ impl Stage {
             let tier = context.tier(name).unwrap_or(LEAST_URGENT);
             let mut calls = 0;
             for run in sample {
-                let steps = steps(run, |call| self.route(call))?;
+                let steps = steps(run, |call| self.route(context, call))?;
                 calls += steps.len();
                 longest = longest.max(length(run));
                 runs.push(&Run { workflow, tier, class: 0, arrival: Micros::ZERO, steps }).ok()?;
@@ -123,7 +124,7 @@ impl Stage {
         workflow: &str,
         event: Option<&str>,
     ) -> Option<Vec<&'a SampledRun>> {
-        let known = |run: &&SampledRun| run.calls.iter().all(|call| self.route(call).is_some());
+        let known = |run: &&SampledRun| run.calls.iter().all(|call| self.route(context, call).is_some());
         let of = |event: Option<&str>| -> Vec<&'a SampledRun> {
             let all = context.measured().sampled_runs.iter();
             all.filter(|run| run.workflow == workflow && run.event.as_deref() == event)
@@ -136,22 +137,59 @@ impl Stage {
         runs.iter().any(|run| run.calls.iter().any(draws)).then_some(runs)
     }
 
-    /// Where a call goes; `None` where it comes on stage and what it draws is unknown.
-    fn route(&self, call: &SampledCall) -> Option<Route> {
+    /// Where a call goes, and what it draws there; `None` where it comes on stage and what it used is
+    /// unknown.
+    fn route(&self, context: &Context<'_>, call: &SampledCall) -> Option<Route> {
         let at = self.pools.iter().position(|(pool, _)| is_on(pool, call));
-        let counted = at.and_then(|at| self.pools.get(at)).map(|(_, counted)| counted.as_slice());
-        let draw = |counted: &Counted| {
-            let Kind::PerMinute(measure) = &counted.kind else { return None };
-            Some(Draw { admission: call.admission.of(measure)?, settlement: call.settlement.of(measure)? })
+        let here = at.and_then(|at| self.pools.get(at));
+        let (draws, nano_usd) = match here {
+            None => (Vec::new(), 0),
+            Some((_, counted)) => {
+                let (used, entry) = (used(call)?, context.entry(&call.pool));
+                let metered = metered(entry, &used);
+                let draws = counted.iter().map(|counted| draw(counted, &metered)).collect::<Option<_>>()?;
+                (draws, entry.and_then(|entry| nano_usd(entry.cost(&used, context.today)?)).unwrap_or(0))
+            }
         };
         Some(Route {
             pool: u32::try_from(at.unwrap_or(self.pools.len())).ok()?,
-            draws: counted.unwrap_or_default().iter().map(draw).collect::<Option<_>>()?,
+            draws,
             latency: micros(call.latency_us),
             ttft: call.ttft_us.map(micros),
-            nano_usd: 0,
+            nano_usd,
         })
     }
+}
+
+/// What a call draws: by the catalog's row; without one, plainly.
+fn metered(entry: Option<&Entry>, used: &Call) -> Metered {
+    match entry {
+        Some(entry) => entry.meter(used),
+        None => {
+            let input_tokens = used.input_uncached + used.cache_read + used.cache_write;
+            let plain = plimsoll_catalog::Draw {
+                requests: 1,
+                input_tokens,
+                output_tokens: used.output,
+                tokens: input_tokens + used.output,
+            };
+            Metered { admission: plain, settlement: plain, ..Metered::default() }
+        }
+    }
+}
+
+fn draw(counted: &Counted, metered: &Metered) -> Option<Draw> {
+    let Kind::PerMinute(measure) = &counted.kind else { return None };
+    let measure = Measure::ALL.into_iter().find(|known| known.to_string() == *measure)?;
+    Some(Draw {
+        admission: metered.admission.amount(measure),
+        settlement: metered.settlement.amount(measure),
+    })
+}
+
+/// Billionths of a dollar, rounded once.
+fn nano_usd(usd: Decimal) -> Option<u64> {
+    usd.checked_mul(Decimal::from(1_000_000_000))?.round().to_u64()
 }
 
 impl Cast {

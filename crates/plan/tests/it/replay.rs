@@ -1,8 +1,7 @@
 //! Needs by replay, and rehearsals of an instant, on the close of the invoice agent.
 
 use plimsoll_plan::{
-    LimitInstead, Measured, PlanInput, Rehearsal, Rehearsed, SampledCall, SampledDraw, SampledRun, Spec, make,
-    rehearse,
+    LimitInstead, Measured, PlanInput, Rehearsal, Rehearsed, SampledCall, SampledRun, Spec, make, rehearse,
 };
 
 use crate::world::{CATALOG, CLOSE, SONNET, as_of, at, measured, new_york, plan};
@@ -14,20 +13,16 @@ const INPUT: &str = "input_tokens_per_min";
 fn with_runs() -> Measured {
     let call = |run: u64, number: i64| {
         let tokens = [3_000, 6_000, 9_000][(run % 3) as usize];
-        let draw = |output| SampledDraw {
-            requests: Some(1),
-            input_tokens: Some(tokens),
-            output_tokens: Some(output),
-            tokens: Some(tokens + output),
-        };
         SampledCall {
             account: Some("prod".to_owned()),
             pool: SONNET.to_owned(),
             wanted_us: number * 20_000_000,
             start_us: number * 20_000_000,
             latency_us: 19_000_000,
-            admission: draw(0),
-            settlement: draw(600),
+            billed: true,
+            input_tokens: Some(tokens),
+            input_uncached: Some(tokens),
+            output_tokens: Some(600),
             ..SampledCall::default()
         }
     };
