@@ -345,7 +345,7 @@ pub struct StressResult {
     pub queue_per_min: Option<f64>,
     /// Tiers that suffer.
     pub tiers: Vec<u8>,
-    /// Cost.
+    /// What an hour of the instant then costs more, USD; null where no price is known.
     pub cost_usd: Option<String>,
 }
 

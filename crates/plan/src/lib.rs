@@ -5,6 +5,7 @@
 //! [`Measured`] is what was measured, [`make`] turns all of it into a [`Plan`]. [`size`] answers the
 //! same questions from a handful of numbers, without telemetry.
 
+mod change;
 mod cheaper;
 mod context;
 mod deadline;
@@ -32,6 +33,7 @@ mod sampled;
 mod size;
 mod spec;
 mod stage;
+mod stress;
 mod tiers;
 mod timeline;
 mod verdict;

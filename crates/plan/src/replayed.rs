@@ -54,7 +54,7 @@ pub(crate) fn replayed(
 }
 
 /// Shares of operations that may be throttled, by tier.
-fn targets(context: &Context<'_>) -> Vec<PartsPerMillion> {
+pub(crate) fn targets(context: &Context<'_>) -> Vec<PartsPerMillion> {
     let target = &context.spec().policy.throttle_target;
     let million = Quantity::from(1_000_000);
     [&target.tier0, &target.tier1, &target.tier2, &target.tier3]

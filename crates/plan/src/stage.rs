@@ -13,6 +13,7 @@ use plimsoll_replay::{
 use rust_decimal::{Decimal, prelude::ToPrimitive};
 
 use crate::SampledRun;
+use crate::change::Change;
 use crate::context::{Context, PoolId};
 use crate::demand::{Counted, ENOUGH_EVENT_RUNS, Kind};
 use crate::measured::SampledCall;
@@ -26,8 +27,10 @@ const WARM_UP: u64 = 30;
 const LEAST_URGENT: u8 = 3;
 
 /// Pools with the dimensions that are looked at.
+#[derive(Clone)]
 pub(crate) struct Stage {
     pools: Vec<(PoolId, Vec<Counted>)>,
+    change: Change,
 }
 
 /// Runs that arrive, at which rates.
@@ -49,7 +52,7 @@ struct Steady {
 impl Stage {
     /// One dimension of one pool.
     pub(crate) fn one(pool: &PoolId, counted: &Counted) -> Self {
-        Self { pools: vec![(pool.clone(), vec![counted.clone()])] }
+        Self { pools: vec![(pool.clone(), vec![counted.clone()])], change: Change::default() }
     }
 
     /// Pools with all that a minute's limits count there.
@@ -57,7 +60,12 @@ impl Stage {
         let a_minute = |counted: &Counted| matches!(counted.kind, Kind::PerMinute(_));
         let pools = pools.into_iter();
         let kept = pools.map(|(id, counted)| (id, counted.into_iter().filter(a_minute).collect()));
-        Self { pools: kept.collect() }
+        Self { pools: kept.collect(), change: Change::default() }
+    }
+
+    /// The same for runs that are changed.
+    pub(crate) fn changed(&self, change: Change) -> Self {
+        Self { change, ..self.clone() }
     }
 
     /// The runs of the workflows that draw on the stage at these rates. `None` where none does, or none
@@ -66,7 +74,7 @@ impl Stage {
         let mut drawing: Vec<(&str, Steady, Vec<&SampledRun>)> = Vec::new();
         for (name, rate) in rates.iter().filter(|(_, rate)| !rate.per_min.is_zero()) {
             if let Some(runs) = self.sample(context, name, rate.event.as_deref()) {
-                let per_minute = rate.per_min.to_f64();
+                let per_minute = rate.per_min.to_f64() * self.change.rate_percent as f64 / 100.0;
                 drawing.push((name, Steady { per_minute, bursts: bursts(context, name) }, runs));
             }
         }
@@ -77,14 +85,15 @@ impl Stage {
         let (mut longest, mut calls_per_min) = (0, 0.0);
         for (workflow, (name, steady, sample)) in (0u32..).zip(&drawing) {
             let tier = context.tier(name).unwrap_or(LEAST_URGENT);
-            let mut calls = 0;
-            for run in sample {
-                let steps = steps(run, |call| self.route(context, call))?;
+            let (mut calls, mut drawn) = (0, 0);
+            for run in self.weighted(sample) {
+                let steps = self.change.steps(steps(run, |call| self.route(context, call))?);
                 calls += steps.len();
+                drawn += 1;
                 longest = longest.max(length(run));
                 runs.push(&Run { workflow, tier, class: 0, arrival: Micros::ZERO, steps }).ok()?;
             }
-            calls_per_min += steady.per_minute * calls as f64 / sample.len().max(1) as f64;
+            calls_per_min += steady.per_minute * calls as f64 / f64::from(drawn.max(1));
         }
         let rates = drawing.into_iter().map(|(_, steady, _)| steady).collect();
         Some(Cast { runs, rates, longest, calls_per_min })
@@ -137,15 +146,38 @@ impl Stage {
         runs.iter().any(|run| run.calls.iter().any(draws)).then_some(runs)
     }
 
+    /// Runs as often as they are to be drawn.
+    fn weighted<'a>(&self, sample: &[&'a SampledRun]) -> Vec<&'a SampledRun> {
+        let mut runs = sample.to_vec();
+        if self.change.tail_times > 1 {
+            let mut largest = sample.to_vec();
+            largest.sort_by_key(|run| std::cmp::Reverse(run.calls.len()));
+            largest.truncate(sample.len().div_ceil(10));
+            runs.extend(std::iter::repeat_n(largest, self.change.tail_times - 1).flatten());
+        }
+        runs
+    }
+
+    /// The pool that a call goes to: its own, or the one in its place where that is gone.
+    fn pool_of(&self, call: &SampledCall) -> Option<&(PoolId, Vec<Counted>)> {
+        let own = |(pool, _): &&(PoolId, Vec<Counted>)| is_on(pool, call);
+        let instead =
+            self.change.lost.as_ref().filter(|(lost, _)| is_on(lost, call)).map(|(_, instead)| instead);
+        match instead {
+            None => self.pools.iter().find(own),
+            Some(instead) => self.pools.iter().find(|(pool, _)| pool == instead),
+        }
+    }
+
     /// Where a call goes, and what it draws there; `None` where it comes on stage and what it used is
     /// unknown.
     fn route(&self, context: &Context<'_>, call: &SampledCall) -> Option<Route> {
-        let at = self.pools.iter().position(|(pool, _)| is_on(pool, call));
-        let here = at.and_then(|at| self.pools.get(at));
+        let here = self.pool_of(call);
+        let at = here.and_then(|here| self.pools.iter().position(|pool| std::ptr::eq(pool, here)));
         let (draws, nano_usd) = match here {
             None => (Vec::new(), 0),
-            Some((_, counted)) => {
-                let (used, entry) = (used(call)?, context.entry(&call.pool));
+            Some((pool, counted)) => {
+                let (used, entry) = (self.change.used(used(call)?), context.entry(&pool.pool));
                 let metered = metered(entry, &used);
                 let draws = counted.iter().map(|counted| draw(counted, &metered)).collect::<Option<_>>()?;
                 (draws, entry.and_then(|entry| nano_usd(entry.cost(&used, context.today)?)).unwrap_or(0))
