@@ -13,7 +13,7 @@ use crate::rates::Rates;
 use crate::{RunDraw, Stat, WorkflowMeasured};
 
 /// Event runs below which a workflow's draw is taken from all its runs.
-const ENOUGH_EVENT_RUNS: u64 = 20;
+pub(crate) const ENOUGH_EVENT_RUNS: u64 = 20;
 
 /// What one limit counts.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,6 +5,7 @@
 //! [`Measured`] is what was measured, [`make`] turns all of it into a [`Plan`]. [`size`] answers the
 //! same questions from a handful of numbers, without telemetry, and [`size_pool`] for one pool of the catalog.
 
+mod change;
 mod cheaper;
 mod context;
 mod deadline;
@@ -23,12 +24,17 @@ mod pools;
 mod quantity;
 mod queue;
 mod rates;
+mod rehearsal;
+mod replayed;
 mod requests;
 mod reservations;
 mod risks;
 mod runs;
+mod sampled;
 mod size;
 mod spec;
+mod stage;
+mod stress;
 mod tiers;
 mod timeline;
 mod verdict;
@@ -45,6 +51,7 @@ pub use plimsoll_toml::Fault as SpecError;
 pub use pool_size::*;
 pub use quantity::{Quantity, QuantityError};
 pub use queue::poisson_quantile;
+pub use rehearsal::{LimitInstead, Rehearsal, RehearsalError, Rehearsed, RehearsedRate, rehearse};
 pub use reservations::break_even;
 pub use size::{MixPart, SIZE_DIMENSIONS, SizeError, SizeInput, SizeLimit, SizeOutput, size};
 pub use spec::*;

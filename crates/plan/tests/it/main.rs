@@ -3,6 +3,7 @@
 
 mod plan;
 mod properties;
+mod replay;
 mod size;
 mod spec;
 mod units;

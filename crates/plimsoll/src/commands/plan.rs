@@ -34,6 +34,9 @@ pub(crate) struct Plan {
     /// Exits with 10 where something must be filed or changed now.
     #[arg(long)]
     check: bool,
+    /// Takes needs from percentiles alone, without replaying: faster, and further from what runs draw.
+    #[arg(long)]
+    quick: bool,
     /// Writes plan.json, report.md and report.html into this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -44,7 +47,7 @@ const DUE: u8 = 10;
 
 impl Plan {
     pub(crate) async fn run(&self, settings: &Settings, format: Format) -> Result<ExitCode, Failure> {
-        let made = make_plan(settings, &self.spec, self.as_of.as_deref()).await?;
+        let made = make_plan(settings, &self.spec, self.as_of.as_deref(), self.quick).await?;
         if let Some(out) = &self.out {
             made.write(out)?;
         }
@@ -95,6 +98,7 @@ pub(super) async fn make_plan(
     settings: &Settings,
     spec_file: &Path,
     as_of: Option<&str>,
+    quick: bool,
 ) -> Result<Made, Failure> {
     let text = std::fs::read_to_string(spec_file).map_err(failure::file(spec_file))?;
     calendars::check_rules(&spec_file.display().to_string(), &text)?;
@@ -115,7 +119,7 @@ pub(super) async fn make_plan(
     let as_of = instant(as_of, &calendar, &reader)?;
     progress.say("measuring");
     let measured = measured(&reader, &sessions, &spec, &calendar, as_of).await?;
-    progress.say("planning");
+    progress.say(if quick { "planning" } else { "planning, with replays" });
     let plan = make(&PlanInput {
         spec: &spec,
         spec_sha256: &spec.sha256,
@@ -124,6 +128,7 @@ pub(super) async fn make_plan(
         calendar: &calendar,
         measured: &measured,
         as_of,
+        quick,
     })
     .map_err(Failure::input)?;
     let templates = match &settings.folders.templates {
