@@ -33,6 +33,8 @@ pub struct Channel {
     pub open_per_quota: Option<u32>,
     /// Requests that may be open at once in one account.
     pub open_per_account: Option<u32>,
+    /// Requests that may be open at once in one region of an account.
+    pub open_per_region: Option<u32>,
 }
 
 /// A lead time in business days.

@@ -37,6 +37,9 @@ pub struct Plan {
     pub pools: Vec<PoolPlan>,
     /// Requests to file, earliest `file_by` first.
     pub quota_requests: Vec<QuotaRequest>,
+    /// On which day to file what, within what each channel allows at once; earliest first.
+    #[serde(default)]
+    pub filing: Vec<Filing>,
     /// Reserved units: hold, step up, step down, let lapse, buy.
     pub reservations: Vec<ReservationPlan>,
     /// Floors and borrowing per pool and tier.
@@ -99,6 +102,26 @@ pub struct PoolPlan {
     pub concurrency: Option<PoolConcurrency>,
     /// Workflow that owns the pool's tightest limit, for the decision table.
     pub owner: Option<String>,
+    /// How long an increase takes here, and who says so; null where nobody does.
+    #[serde(default)]
+    pub lead_time: Option<LeadTimePlan>,
+}
+
+/// How long the provider takes from filing to decision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeadTimePlan {
+    /// Half of all requests are decided by then; null where only one figure is given.
+    pub p50_days: Option<u32>,
+    /// Nine in ten are.
+    pub p90_days: u32,
+    /// The days are business days of the plan's calendar.
+    pub business_days: bool,
+    /// Outcomes behind it; 0 where it is not from the ledger.
+    pub n: u64,
+    /// spec, ledger or catalog.
+    pub source: String,
+    /// The same in words.
+    pub detail: String,
 }
 
 /// What one limit of a pool needs.
@@ -161,6 +184,31 @@ pub struct DimensionPlan {
     pub rate_from: String,
     /// How the figure came about, one line per step, for the justification and `--explain`.
     pub derivation: Vec<String>,
+    /// What went into it, each with where it was read.
+    #[serde(default)]
+    pub inputs: Vec<FigureInput>,
+}
+
+/// One figure that went into another, so that anybody can read it again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FigureInput {
+    /// What it is, with statistic and unit.
+    pub what: String,
+    /// The figure, exact, or in words where it is none.
+    pub value: String,
+    /// Values behind it, where it is measured.
+    pub n: Option<u64>,
+    /// Where it was read: a query's file (`sql/plan/draws.sql`), `plan.toml`, `ledger.toml` or `catalog`.
+    pub source: String,
+    /// Queries whose rows that one reads, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
+    /// Parameters of the query.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, String>,
+    /// Which of its rows, as a condition; else which line or key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<String>,
 }
 
 /// A limit from one day on.
@@ -199,8 +247,17 @@ pub struct QuotaRequest {
     pub pool: String,
     /// Account.
     pub account: Option<String>,
+    /// Region; null for global pools.
+    #[serde(default)]
+    pub region: Option<String>,
     /// Dimension.
     pub dimension: String,
+    /// Event that needs it; null where ordinary use does.
+    #[serde(default)]
+    pub event: Option<String>,
+    /// First day on which it is needed.
+    #[serde(default)]
+    pub needed_from: Option<Date>,
     /// Limit today.
     pub from: Option<u64>,
     /// Limit asked for.
@@ -225,6 +282,48 @@ pub struct QuotaRequest {
     pub companions: Vec<String>,
     /// Who files it.
     pub owner: Option<String>,
+    /// What a reviewer at the provider would ask about.
+    #[serde(default)]
+    pub lints: Vec<Lint>,
+}
+
+/// Something about a request that a reviewer would ask about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lint {
+    /// tokens_against_requests, peak_below_steady, above_channel, above_proven_use, needed_too_soon,
+    /// no_traffic, current_unknown, missing_field, secret.
+    pub code: String,
+    /// One sentence with the figures.
+    pub detail: String,
+}
+
+/// One step of the filing schedule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filing {
+    /// Day on which to do it.
+    pub on: Date,
+    /// Place among the steps of that day, from 1.
+    pub order: u32,
+    /// anchor, companion or case_text (what goes into the anchor's case, in words).
+    pub kind: String,
+    /// Pool key.
+    pub pool: String,
+    /// Account.
+    pub account: Option<String>,
+    /// Region.
+    pub region: Option<String>,
+    /// Dimension; null for a companion that is none of the pool's own.
+    pub dimension: Option<String>,
+    /// The provider's name of the quota, with its code, where known.
+    pub quota: Option<String>,
+    /// Value to ask for; null where it follows from the anchor's case.
+    pub to: Option<u64>,
+    /// Day on which to ask what became of it: the filing and the lead time's P50.
+    pub escalate_on: Option<Date>,
+    /// Last day on which a second request still has an even chance: the event less the P50.
+    pub second_chance: Option<Date>,
+    /// Why on that day, where something stands in the way of an earlier one.
+    pub detail: Option<String>,
 }
 
 /// A reservation.

@@ -10,6 +10,7 @@ use jiff::civil::Date;
 use crate::cheaper::max_tokens;
 use crate::context::{Context, PlanError, PoolId, mean};
 use crate::deadline::{Deadline, Lead};
+use crate::inputs::inputs;
 use crate::demand::{Counted, Demand, Kind, Part, demand, explain};
 use crate::quantity::Quantity;
 use crate::rates::{Rates, occurrences};
@@ -127,6 +128,7 @@ pub(crate) fn need(
         candidates.iter().filter(|candidate| candidate.exceeds()).max_by_key(|candidate| candidate.need);
     let mut plan = row(context, counted, chosen);
     plan.derivation = derivation(context, pool, counted, chosen, &plan);
+    plan.inputs = inputs(context, pool, counted, &chosen.demand, chosen.rates, chosen.limit);
     if let Some(tighter) =
         tightest(&mut candidates.iter()).filter(|tighter| tighter.pressure() > chosen.pressure())
     {

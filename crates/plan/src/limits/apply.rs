@@ -1,0 +1,129 @@
+//! Limits written into the text of a spec, beside those that stand there.
+//!
+//! A limit is never changed in place: what was granted before stays true of its days. The invariants: the
+//! new text is a spec, and what a person wrote keeps its form and its comments.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+use serde::Serialize;
+use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value, value};
+
+use super::LimitRead;
+use crate::spec::{FILE, PoolSpec, Spec};
+use crate::SpecError;
+
+/// A spec with limits written in, and what became of each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Applied {
+    /// The new text.
+    #[serde(skip)]
+    pub text: String,
+    /// Limits that were written in.
+    pub written: Vec<LimitRead>,
+    /// Limits that stand there already, with the same value.
+    pub same: Vec<LimitRead>,
+    /// Limits of pools that the spec does not name.
+    pub elsewhere: Vec<LimitRead>,
+}
+
+/// Writes limits into a spec's text, in force from a day on. Pools that the spec does not name are added
+/// where `add_pools` says so, else told.
+///
+/// # Errors
+/// As [`Spec::parse`], for the text and for what would come of it.
+pub fn apply(
+    text: &str,
+    limits: &[LimitRead],
+    from: Date,
+    add_pools: bool,
+) -> Result<Applied, SpecError> {
+    let spec = Spec::parse(text)?;
+    let mut document: DocumentMut =
+        text.parse().map_err(|error: toml_edit::TomlError| SpecError::new(FILE, error.message()))?;
+    let mut applied =
+        Applied { text: String::new(), written: Vec::new(), same: Vec::new(), elsewhere: Vec::new() };
+    let mut lines: BTreeMap<Option<usize>, Vec<&LimitRead>> = BTreeMap::new();
+    let mut added: BTreeMap<(&str, Option<&str>, Option<&str>), Vec<&LimitRead>> = BTreeMap::new();
+    for limit in limits {
+        match place(&spec.pools, limit) {
+            Some((_, pool)) if pool.limit(&limit.dimension, from) == Some(limit.value) => {
+                applied.same.push(limit.clone());
+            }
+            Some((index, _)) => lines.entry(Some(index)).or_default().push(limit),
+            None if add_pools => {
+                let key = (limit.pool.as_str(), limit.account.as_deref(), limit.region.as_deref());
+                added.entry(key).or_default().push(limit);
+            }
+            None => applied.elsewhere.push(limit.clone()),
+        }
+    }
+    for (index, limits) in lines {
+        let Some(table) = index.and_then(|index| tables(&mut document).ok()?.get_mut(index)) else { continue };
+        add_line(table, &limits, from)?;
+        applied.written.extend(limits.into_iter().cloned());
+    }
+    for ((key, account, region), limits) in added {
+        let mut table = Table::new();
+        table.decor_mut().set_prefix("\n");
+        table.insert("key", value(key));
+        for (name, part) in [("account", account), ("region", region)] {
+            if let Some(part) = part {
+                table.insert(name, value(part));
+            }
+        }
+        add_line(&mut table, &limits, from)?;
+        tables(&mut document)?.push(table);
+        applied.written.extend(limits.into_iter().cloned());
+    }
+    applied.text = document.to_string();
+    Spec::parse(&applied.text)?;
+    Ok(applied)
+}
+
+/// The entry that a limit belongs to: of its key, account and region where both tell them.
+fn place<'s>(pools: &'s [PoolSpec], limit: &LimitRead) -> Option<(usize, &'s PoolSpec)> {
+    let fits = |mine: &Option<String>, theirs: &Option<String>| {
+        mine.is_none() || theirs.is_none() || mine == theirs
+    };
+    // Accounts have names of one's own in the spec and numbers at the provider: where they never agree, the
+    // key and the region decide, if only one entry has them.
+    let of_key = |pool: &&PoolSpec| pool.key == limit.pool && fits(&pool.region, &limit.region);
+    let mut exact = pools.iter().enumerate().filter(|(_, pool)| of_key(pool) && fits(&pool.account, &limit.account));
+    let mut near = pools.iter().enumerate().filter(|(_, pool)| of_key(pool));
+    exact.next().or_else(|| near.next().filter(|_| near.next().is_none()))
+}
+
+fn tables(document: &mut DocumentMut) -> Result<&mut ArrayOfTables, SpecError> {
+    let list = document.entry("pool").or_insert(Item::ArrayOfTables(ArrayOfTables::new()));
+    list.as_array_of_tables_mut().ok_or_else(|| {
+        SpecError::new(FILE, "cannot be added to: write pools as [[pool]] tables").field("pool")
+    })
+}
+
+/// Adds a line of limits to a pool, in the form that its list has.
+fn add_line(table: &mut Table, limits: &[&LimitRead], from: Date) -> Result<(), SpecError> {
+    let mut line = InlineTable::new();
+    for limit in limits {
+        line.insert(&limit.dimension, i64::try_from(limit.value).unwrap_or(i64::MAX).into());
+    }
+    line.insert("from", from.to_string().into());
+    let list = table.entry("limits").or_insert(Item::Value(Value::Array(Array::new())));
+    let list = list.as_array_mut().ok_or_else(|| {
+        SpecError::new(FILE, "cannot be added to: write limits = [{ ... }]").field("pool.limits")
+    })?;
+    let mut line = Value::InlineTable(line);
+    if let Some(last) = list.iter().last() {
+        // Under the last one, as it stands; on its own line where the list has lines.
+        *line.decor_mut() = last.decor().clone();
+        if list.len() == 1 && !list.to_string().contains('\n') {
+            line.decor_mut().set_prefix(" ");
+        }
+        let ends = list.iter_mut().last();
+        if let Some(ends) = ends {
+            ends.decor_mut().set_suffix("");
+        }
+    }
+    list.push_formatted(line);
+    Ok(())
+}
