@@ -97,10 +97,8 @@ impl<'a> Context<'a> {
                 .map(str::to_owned)
                 .or_else(|| catalog().map(ToString::to_string))
                 .map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
-            let problem = format!(
-                "`{}` is a pool that neither catalog, spec nor telemetry knows{meant}",
-                request.pool
-            );
+            let problem =
+                format!("`{}` is a pool that neither catalog, spec nor telemetry knows{meant}", request.pool);
             let mut fault = SpecError::new("ledger.toml", problem).field("request.pool");
             fault.line = Some(request.line);
             return Err(fault);

@@ -28,11 +28,11 @@ pub(crate) struct Deadline {
 /// The lead time of a pool: the spec's, else the ledger's of five outcomes or more, else the catalog's,
 /// which is in business days.
 pub(crate) fn lead(context: &Context<'_>, pool: &PoolId) -> Lead {
-    let plan = of_spec(context, pool).or_else(|| of_ledger(context, pool)).or_else(|| of_catalog(context, pool));
-    let told = plan.as_ref().map_or_else(
-        || "unknown, so file_ahead stands in for it".to_owned(),
-        |plan| plan.detail.clone(),
-    );
+    let plan =
+        of_spec(context, pool).or_else(|| of_ledger(context, pool)).or_else(|| of_catalog(context, pool));
+    let told = plan
+        .as_ref()
+        .map_or_else(|| "unknown, so file_ahead stands in for it".to_owned(), |plan| plan.detail.clone());
     Lead { plan, told }
 }
 

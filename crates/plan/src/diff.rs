@@ -245,7 +245,8 @@ fn rows(plan: &Plan) -> Rows {
     let mut rows = Rows::new();
     for pool in &plan.pools {
         for dimension in &pool.dimensions {
-            let name = name(&pool.pool, pool.account.as_deref(), pool.region.as_deref(), &dimension.dimension);
+            let name =
+                name(&pool.pool, pool.account.as_deref(), pool.region.as_deref(), &dimension.dimension);
             add(&mut rows, "pools", name, dimension);
         }
     }

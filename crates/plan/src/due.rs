@@ -78,8 +78,7 @@ fn filing(request: &QuotaRequest, today: Date) -> Due {
 fn ledger(context: &Context<'_>, plan: &Plan, found: &mut Vec<Due>) -> Result<(), PlanError> {
     for request in context.input.ledger.requests.iter().filter(|request| request.decided.is_none()) {
         let pool = plan.pools.iter().find(|pool| {
-            let fits =
-                |mine: &Option<String>, theirs: &Option<String>| mine.is_none() || mine == theirs;
+            let fits = |mine: &Option<String>, theirs: &Option<String>| mine.is_none() || mine == theirs;
             pool.pool == request.pool
                 && fits(&request.account, &pool.account)
                 && fits(&request.region, &pool.region)
@@ -137,7 +136,10 @@ fn reservations(context: &Context<'_>, plan: &Plan, found: &mut Vec<Due>) {
         }
         if let Some(until) = held.until {
             let what = if until < context.today {
-                format!("the term of {units} units ({}) has ended: renew it, or take it out of the spec", held.term)
+                format!(
+                    "the term of {units} units ({}) has ended: renew it, or take it out of the spec",
+                    held.term
+                )
             } else {
                 format!("the term of {units} units ({}) ends: renew, change or let it lapse", held.term)
             };

@@ -78,8 +78,8 @@ fn anchor(
     let quota = entry.and_then(|entry| entry.dimension(&request.dimension)?.quota.as_ref());
     let in_words = entry.is_some_and(|entry| entry.grants.max.is_some_and(|max| request.to > max))
         || quota.is_some_and(|quota| quota.adjustable == Some(false));
-    let in_words = in_words
-        .then(|| "the channel does not take this figure: open a case and ask in its text".to_owned());
+    let in_words =
+        in_words.then(|| "the channel does not take this figure: open a case and ask in its text".to_owned());
     let mut anchor = Filing {
         on: request.file_by.max(context.today),
         order: 0,
@@ -141,13 +141,19 @@ fn place(
     let most = |of: Option<u32>| of.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
     let (per_quota, per_account, per_region) = channel.map_or((1, usize::MAX, usize::MAX), |channel| {
         // Whoever asks twice for one quota while the first is open is sent away everywhere.
-        (most(channel.open_per_quota.or(Some(1))), most(channel.open_per_account), most(channel.open_per_region))
+        (
+            most(channel.open_per_quota.or(Some(1))),
+            most(channel.open_per_account),
+            most(channel.open_per_region),
+        )
     });
     let first = step.on;
     loop {
         let on = step.on;
-        let then: Vec<&Open> = open.iter().filter(mine).filter(|other| other.from <= on && on < other.to).collect();
-        let same_quota = then.iter().filter(|other| other.quota == quota && other.region == step.region).count();
+        let then: Vec<&Open> =
+            open.iter().filter(mine).filter(|other| other.from <= on && on < other.to).collect();
+        let same_quota =
+            then.iter().filter(|other| other.quota == quota && other.region == step.region).count();
         let same_region = then.iter().filter(|other| other.region == step.region).count();
         if same_quota < per_quota && then.len() < per_account && same_region < per_region {
             break;
@@ -168,7 +174,8 @@ fn place(
         } else {
             String::new()
         };
-        step.detail = Some(format!("not before {}: the requests that are open take every slot{late}", step.on));
+        step.detail =
+            Some(format!("not before {}: the requests that are open take every slot{late}", step.on));
     }
     let decided = match lead {
         Some(lead) => lead.after(context, step.on, lead.p90_days)?,
@@ -218,7 +225,10 @@ fn companions<'e>(
         let fits = entry.grants.max.is_none_or(|max| to <= max);
         let kind = if fits { kind(quota) } else { "case_text" };
         let detail = (!fits).then(|| {
-            format!("{} a day is more than the channel takes: ask in the text of the anchor's case", Quantity::from(to))
+            format!(
+                "{} a day is more than the channel takes: ask in the text of the anchor's case",
+                Quantity::from(to)
+            )
         });
         found.push((kind, quota, Some(to), detail));
     }

@@ -101,7 +101,8 @@ fn pool(text: &mut String, pool: &PoolMeasured, catalog: &Catalog, today: Date) 
             line(&unseen)
         );
     }
-    *text += "# lead_time = \"21d\"   # from filing to grant; without it, the ledger's P90, else the catalog's\n";
+    *text +=
+        "# lead_time = \"21d\"   # from filing to grant; without it, the ledger's P90, else the catalog's\n";
     *text += "# owner = \"who files requests\"\n";
     *text += "# fallback = { pool = \"...\", quota_confirmed = \"YYYY-MM-DD\", credentials_tested = \"YYYY-MM-DD\", evaluation = \"YYYY-MM-DD\" }\n";
 }
@@ -114,7 +115,8 @@ fn dimensions(pool: &PoolMeasured, catalog: &Catalog, today: Date) -> Vec<(Strin
     let names: Vec<&str> = if described.is_empty() {
         vec!["requests_per_min", "tokens_per_min"]
     } else {
-        let granted = described.iter().filter(|dimension| !dimension.from_units && !dimension.only_where_listed);
+        let granted =
+            described.iter().filter(|dimension| !dimension.from_units && !dimension.only_where_listed);
         granted.map(|dimension| dimension.name.as_str()).collect()
     };
     let apart = names.contains(&"input_tokens_per_min");

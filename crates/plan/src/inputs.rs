@@ -36,19 +36,17 @@ pub(crate) fn inputs(
     }
     if counted.kind == Kind::Concurrent {
         let rows = format!("boundary = 'model' AND name = {}", quoted(&pool.pool));
-        let n =
-            context.measured().in_flight.iter().find(|at| at.boundary == "model" && at.name == pool.pool);
+        let n = context.measured().in_flight.iter().find(|at| at.boundary == "model" && at.name == pool.pool);
         let mut length = book.measured("mean length of a call", "", n.map(|at| at.starts), "in_flight", rows);
-        length.value = n.map_or_else(
-            || "unknown".to_owned(),
-            |at| format!("{} us over {} calls", at.busy_us, at.starts),
-        );
+        length.value = n
+            .map_or_else(|| "unknown".to_owned(), |at| format!("{} us over {} calls", at.busy_us, at.starts));
         found.push(length);
     }
     found.extend(book.meter());
     found.push(declared("headroom", &context.spec().policy.headroom, "policy.headroom"));
     if let Some(limit) = limit {
-        let given = context.pool_spec(pool).is_some_and(|spec| spec.dimensions().contains(&&*counted.dimension));
+        let given =
+            context.pool_spec(pool).is_some_and(|spec| spec.dimensions().contains(&&*counted.dimension));
         let key = if given { "limits" } else { "units of [[reservation]]" };
         let what = format!("limit of {} in force", counted.dimension);
         found.push(declared(&what, &limit, &format!("pool `{}`.{key}", pool.pool)));

@@ -14,15 +14,8 @@ const TOLERANCE_PERCENT: u64 = 20;
 /// An ask above this many times the proven use wants evidence of a launch.
 const PROVEN_FACTOR: u64 = 10;
 /// Shapes of keys and tokens that have no place in a form: their first letters, and the least length.
-const SECRETS: [(&str, usize); 7] = [
-    ("sk-", 20),
-    ("AKIA", 16),
-    ("ASIA", 16),
-    ("AIza", 30),
-    ("ghp_", 30),
-    ("xoxb-", 20),
-    ("eyJhbGciOi", 30),
-];
+const SECRETS: [(&str, usize); 7] =
+    [("sk-", 20), ("AKIA", 16), ("ASIA", 16), ("AIza", 30), ("ghp_", 30), ("xoxb-", 20), ("eyJhbGciOi", 30)];
 
 /// Everything that a reviewer would ask about.
 pub(crate) fn lint(
@@ -191,9 +184,9 @@ fn secrets(request: &QuotaRequest) -> Option<Lint> {
     let mut words = texts.flat_map(|text| text.split(|c: char| c.is_whitespace() || ",;\"'`()".contains(c)));
     let secret =
         |word: &str| SECRETS.iter().any(|(start, least)| word.starts_with(start) && word.len() >= *least);
-    words.any(secret).then(|| {
-        found("secret", "a field holds what looks like a key: take it out before filing".to_owned())
-    })
+    words
+        .any(secret)
+        .then(|| found("secret", "a field holds what looks like a key: take it out before filing".to_owned()))
 }
 
 #[cfg(test)]

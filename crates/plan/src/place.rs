@@ -30,10 +30,7 @@ impl Place {
 
     /// An entry of an array of tables, told by its name.
     pub(crate) fn entry(list: &str, index: usize, name: &str) -> Self {
-        Self {
-            told: format!("{list} `{name}`"),
-            steps: vec![Step::Key(list.to_owned()), Step::Index(index)],
-        }
+        Self { told: format!("{list} `{name}`"), steps: vec![Step::Key(list.to_owned()), Step::Index(index)] }
     }
 
     /// A key below.

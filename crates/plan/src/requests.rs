@@ -68,8 +68,7 @@ fn settle(context: &Context<'_>, pool: &mut PoolWork, warnings: &mut Vec<Warning
                     || request.dimension == plan.dimension && request.is_for(plan.event.as_deref())
             })
         };
-        let Some(request) =
-            open.iter().filter(covers).max_by_key(|request| (request.filed, request.drafted))
+        let Some(request) = open.iter().filter(covers).max_by_key(|request| (request.filed, request.drafted))
         else {
             continue;
         };

@@ -27,6 +27,8 @@ pub(crate) async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Sql(sql) => sql.run(&settings, format).await,
         Command::Size(size) => size.run(format),
         Command::Plan(plan) => plan.run(&settings, format).await,
+        Command::Ledger(ledger) => ledger.run(format),
+        Command::Limits(limits) => limits.run(&settings, format),
         Command::Explain(explain) => explain.run(&settings, format).await,
         Command::Doctor(doctor) => doctor.run(&settings, format).await,
         Command::Export(export) => export.run(&settings, format).await,

@@ -53,8 +53,8 @@ fn problem(request: &LedgerRequest) -> Option<(&'static str, String)> {
         return Some(("asked", "is zero: give the limit that was asked for".to_owned()));
     }
     let dates = match (request.drafted, request.filed, request.decided) {
-        (None, None, _) => ("dimension", "is neither drafted nor filed: give the day"),
         (_, None, Some(_)) => ("decided", "is decided but was never filed: give the day it was filed"),
+        (None, None, None) => ("dimension", "is neither drafted nor filed: give the day"),
         (Some(drafted), Some(filed), _) if filed < drafted => {
             ("filed", "was filed before it was drafted: mend the dates")
         }

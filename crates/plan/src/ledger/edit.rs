@@ -188,8 +188,11 @@ impl LedgerText {
     }
 
     fn push(&mut self, mut table: Table) -> Result<(), SpecError> {
-        table.decor_mut().set_prefix("\n");
+        // What stands at the end of the file stays above what is added.
+        let end = self.document.trailing().as_str().unwrap_or_default().to_owned();
+        table.decor_mut().set_prefix(end + "\n");
         self.tables()?.push(table);
+        self.document.set_trailing("");
         Ok(())
     }
 

@@ -10,5 +10,5 @@ mod lead;
 
 pub use edit::{Draft, LedgerText, Which};
 pub use file::{Ledger, LedgerRequest};
-pub use lead::LeadTimes;
 pub(crate) use lead::ENOUGH_OUTCOMES;
+pub use lead::LeadTimes;

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 use serde::Serialize;
-use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value, value};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, RawString, Table, Value, value};
 
 use super::LimitRead;
-use crate::spec::{FILE, PoolSpec, Spec};
 use crate::SpecError;
+use crate::spec::{FILE, PoolSpec, Spec};
 
 /// A spec with limits written in, and what became of each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -32,12 +32,7 @@ pub struct Applied {
 ///
 /// # Errors
 /// As [`Spec::parse`], for the text and for what would come of it.
-pub fn apply(
-    text: &str,
-    limits: &[LimitRead],
-    from: Date,
-    add_pools: bool,
-) -> Result<Applied, SpecError> {
+pub fn apply(text: &str, limits: &[LimitRead], from: Date, add_pools: bool) -> Result<Applied, SpecError> {
     let spec = Spec::parse(text)?;
     let mut document: DocumentMut =
         text.parse().map_err(|error: toml_edit::TomlError| SpecError::new(FILE, error.message()))?;
@@ -59,13 +54,18 @@ pub fn apply(
         }
     }
     for (index, limits) in lines {
-        let Some(table) = index.and_then(|index| tables(&mut document).ok()?.get_mut(index)) else { continue };
+        let Some(table) = index.and_then(|index| tables(&mut document).ok()?.get_mut(index)) else {
+            continue;
+        };
         add_line(table, &limits, from)?;
         applied.written.extend(limits.into_iter().cloned());
     }
     for ((key, account, region), limits) in added {
         let mut table = Table::new();
-        table.decor_mut().set_prefix("\n");
+        // What stands at the end of the file stays above what is added.
+        let end = document.trailing().as_str().unwrap_or_default().to_owned();
+        table.decor_mut().set_prefix(end + "\n");
+        document.set_trailing("");
         table.insert("key", value(key));
         for (name, part) in [("account", account), ("region", region)] {
             if let Some(part) = part {
@@ -83,13 +83,13 @@ pub fn apply(
 
 /// The entry that a limit belongs to: of its key, account and region where both tell them.
 fn place<'s>(pools: &'s [PoolSpec], limit: &LimitRead) -> Option<(usize, &'s PoolSpec)> {
-    let fits = |mine: &Option<String>, theirs: &Option<String>| {
-        mine.is_none() || theirs.is_none() || mine == theirs
-    };
+    let fits =
+        |mine: &Option<String>, theirs: &Option<String>| mine.is_none() || theirs.is_none() || mine == theirs;
     // Accounts have names of one's own in the spec and numbers at the provider: where they never agree, the
     // key and the region decide, if only one entry has them.
     let of_key = |pool: &&PoolSpec| pool.key == limit.pool && fits(&pool.region, &limit.region);
-    let mut exact = pools.iter().enumerate().filter(|(_, pool)| of_key(pool) && fits(&pool.account, &limit.account));
+    let mut exact =
+        pools.iter().enumerate().filter(|(_, pool)| of_key(pool) && fits(&pool.account, &limit.account));
     let mut near = pools.iter().enumerate().filter(|(_, pool)| of_key(pool));
     exact.next().or_else(|| near.next().filter(|_| near.next().is_none()))
 }
@@ -112,18 +112,30 @@ fn add_line(table: &mut Table, limits: &[&LimitRead], from: Date) -> Result<(), 
     let list = list.as_array_mut().ok_or_else(|| {
         SpecError::new(FILE, "cannot be added to: write limits = [{ ... }]").field("pool.limits")
     })?;
-    let mut line = Value::InlineTable(line);
-    if let Some(last) = list.iter().last() {
-        // Under the last one, as it stands; on its own line where the list has lines.
-        *line.decor_mut() = last.decor().clone();
-        if list.len() == 1 && !list.to_string().contains('\n') {
-            line.decor_mut().set_prefix(" ");
-        }
-        let ends = list.iter_mut().last();
-        if let Some(ends) = ends {
-            ends.decor_mut().set_suffix("");
-        }
+    push(list, Value::InlineTable(line));
+    Ok(())
+}
+
+/// Adds a value under the last one: on a line of its own where the list has lines, with the comments of the
+/// last one left beside it.
+fn push(list: &mut Array, mut line: Value) {
+    let lines = list.to_string().contains('\n');
+    let after_comma = list.trailing().as_str().unwrap_or_default().to_owned();
+    let Some(last) = list.iter_mut().last() else {
+        return list.push_formatted(line);
+    };
+    let text = |part: Option<&RawString>| part.and_then(RawString::as_str).unwrap_or_default().to_owned();
+    let (before, after) = (text(last.decor().prefix()), text(last.decor().suffix()));
+    last.decor_mut().set_suffix("");
+    if lines {
+        let indent = before.rsplit('\n').next().unwrap_or_default();
+        let held = after + &after_comma;
+        line.decor_mut().set_prefix(format!("{}\n{indent}", held.trim_end()));
+        list.set_trailing("\n");
+        list.set_trailing_comma(true);
+    } else {
+        line.decor_mut().set_prefix(" ");
+        line.decor_mut().set_suffix(after);
     }
     list.push_formatted(line);
-    Ok(())
 }

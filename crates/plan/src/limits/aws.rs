@@ -29,7 +29,8 @@ pub(super) fn read(json: &Value, catalog: &Catalog, origin: &Origin) -> Option<P
         };
         // arn:aws:servicequotas:REGION:ACCOUNT:bedrock/L-...
         let arn: Vec<&str> = quota.quota_arn.as_deref().unwrap_or_default().split(':').collect();
-        let part = |index: usize| arn.get(index).filter(|part| !part.is_empty()).map(|part| (*part).to_owned());
+        let part =
+            |index: usize| arn.get(index).filter(|part| !part.is_empty()).map(|part| (*part).to_owned());
         match by_quota(catalog, PROVIDER, quota.quota_code.as_deref(), &quota.quota_name) {
             Some((key, dimension)) => found.take(
                 LimitRead {

@@ -43,7 +43,8 @@ pub(super) fn read(json: &Value, catalog: &Catalog, origin: &Origin) -> Option<P
     let mut found = ProviderLimits::default();
     for info in infos {
         for at in &info.dimensions_infos {
-            let place: Vec<String> = at.dimensions.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            let place: Vec<String> =
+                at.dimensions.iter().map(|(name, value)| format!("{name}={value}")).collect();
             let told = format!("{} {}", info.quota_id, place.join(" ")).trim_end().to_owned();
             let region = at.dimensions.get("region").cloned();
             let model = at.dimensions.get("base_model").or_else(|| at.dimensions.get("model"));
@@ -77,7 +78,8 @@ fn known(
     if let Some((key, dimension)) = by_quota(catalog, PROVIDER, Some(&info.quota_id), &info.quota_id) {
         return Ok((key.to_string(), dimension.to_owned()));
     }
-    let model = model.ok_or("holds for all models that have none of their own: give it in [[pool]] yourself")?;
+    let model =
+        model.ok_or("holds for all models that have none of their own: give it in [[pool]] yourself")?;
     let metric = info.metric.as_deref().unwrap_or(&info.quota_id);
     let dimension = dimension(metric).ok_or("counts neither requests nor tokens a minute")?;
     let scope = if regional { "regional" } else { "global" };

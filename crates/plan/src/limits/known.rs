@@ -19,7 +19,9 @@ pub(super) fn by_quota<'c>(
         })
     };
     let by_code = code.and_then(|code| quotas().find(|(.., quota)| quota.code.as_deref() == Some(code)));
-    by_code.or_else(|| quotas().find(|(.., quota)| quota.name == name)).map(|(key, dimension, _)| (key, dimension))
+    by_code
+        .or_else(|| quotas().find(|(.., quota)| quota.name == name))
+        .map(|(key, dimension, _)| (key, dimension))
 }
 
 /// The row of a model in one product and scope; names are compared without their punctuation, since
@@ -30,7 +32,8 @@ pub(super) fn by_model<'c>(
     model: &str,
     on: Date,
 ) -> Option<&'c Entry> {
-    let plain = |name: &str| name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
+    let plain =
+        |name: &str| name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
     let wanted = plain(model);
     let key = catalog.entries().map(|entry| &entry.key).find(|key| {
         (key.provider(), key.product(), key.scope()) == place

@@ -181,9 +181,8 @@ fn the_ledger_knows_what_is_open_and_how_long_it_takes() {
     let four: String =
         [(1, 2), (1, 3), (1, 4), (1, 5)].map(|(filed, day)| decided(filed, day)).concat() + open;
     let ledger = Ledger::parse(&four).unwrap();
-    let find = |pool, dimension| {
-        ledger.undecided(pool, Some("prod"), None).find(|open| open.dimension == dimension)
-    };
+    let find =
+        |pool, dimension| ledger.undecided(pool, Some("prod"), None).find(|open| open.dimension == dimension);
     assert_eq!(find("anthropic/direct/global/m", "input_tokens_per_min").unwrap().asked, 1_500_000);
     assert!(find("anthropic/direct/global/m", "requests_per_min").is_none(), "decided");
     assert!(find("anthropic/direct/global/n", "input_tokens_per_min").is_none(), "another pool");
