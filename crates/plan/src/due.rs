@@ -28,15 +28,18 @@ pub struct Due {
     pub owner: Option<String>,
 }
 
-/// What is due by the plan's day and `within` days after it, earliest first. `plan` is what
-/// [`crate::make`] made of `input`.
+/// What cannot wait: a limit will not hold, or money is spent on nothing.
+const NOW: [&str; 4] = ["file", "late", "draft", "change_reservation"];
+
+/// What is due by the plan's day and `within` days after it, earliest first; without `within`, only what
+/// must be filed or changed on that day. `plan` is what [`crate::make`] made of `input`.
 ///
 /// # Errors
 /// As [`crate::make`].
-pub fn due(input: &PlanInput<'_>, plan: &Plan, within: Span) -> Result<Vec<Due>, PlanError> {
+pub fn due(input: &PlanInput<'_>, plan: &Plan, within: Option<Span>) -> Result<Vec<Due>, PlanError> {
     let context = Context::new(input)?;
     let today = context.today;
-    let last = today.checked_add(i64::from(within.days()).days())?;
+    let last = today.checked_add(i64::from(within.map_or(0, Span::days)).days())?;
     let mut found = Vec::new();
     found.extend(plan.quota_requests.iter().map(|request| filing(request, today)));
     ledger(&context, plan, &mut found)?;
@@ -47,7 +50,7 @@ pub fn due(input: &PlanInput<'_>, plan: &Plan, within: Span) -> Result<Vec<Due>,
     for pool in &context.spec().pools {
         fallback(&context, pool, &mut found)?;
     }
-    found.retain(|due| due.by <= last);
+    found.retain(|due| due.by <= last && (within.is_some() || NOW.contains(&due.kind.as_str())));
     found.sort();
     found.dedup();
     Ok(found)

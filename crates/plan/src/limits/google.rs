@@ -3,17 +3,18 @@
 //! One quota has a value per region and model, under `dimensionsInfos`; a value without a model or a region
 //! is what holds for all that have none of their own, and is told, not spread over them.
 
+use std::collections::BTreeMap;
+
 use plimsoll_catalog::Catalog;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::known::{by_model, by_quota};
 use super::{LimitRead, Origin, ProviderLimits};
-use std::collections::BTreeMap;
 
 const PROVIDER: &str = "gcp.vertex_ai";
 /// Products whose limits are listed there, in the order in which they are looked through.
-const PRODUCTS: [&str; 2] = ["paygo", "provisioned"];
+const PRODUCTS: [&str; 2] = ["standard", "provisioned"];
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

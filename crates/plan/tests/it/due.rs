@@ -1,6 +1,6 @@
 //! What is due within some days of a plan's day.
 
-use jiff::civil::date;
+use jiff::civil::{Date, date};
 use plimsoll_plan::{Due, Ledger, PlanInput, Span, Spec, due, make};
 
 use crate::world::{CATALOG, CLOSE, SONNET, as_of, measured, new_york};
@@ -18,7 +18,16 @@ fn due_within(spec: &str, ledger: &str, days: u32) -> Vec<Due> {
         measured: &measured,
         as_of: as_of(),
     };
-    due(&input, &make(&input).unwrap(), Span::of_days(days)).unwrap()
+    let plan = make(&input).unwrap();
+    let found = due(&input, &plan, Some(Span::of_days(days))).unwrap();
+    let now = due(&input, &plan, None).unwrap();
+    assert!(now.iter().all(|due| found.contains(due) && due.by <= as_of_day()), "now is part of any span");
+    found
+}
+
+/// The plan's day in New York.
+fn as_of_day() -> Date {
+    date(2026, 11, 2)
 }
 
 fn kinds(due: &[Due]) -> Vec<&str> {

@@ -8,8 +8,13 @@ use jiff::civil::Date;
 use plimsoll_plan::{LedgerRequest, LedgerText, Which};
 use serde::Serialize;
 
-use super::plan_record::{in_folder, read, write};
-use crate::{cli::Format, failure::Failure, output};
+use super::plan_record::ledger_text;
+use crate::{
+    cli::Format,
+    failure::{self, Failure},
+    output,
+    whole_file::write_text,
+};
 
 /// Options of `ledger`.
 #[derive(Debug, clap::Args)]
@@ -105,7 +110,7 @@ struct Listed<'l> {
 
 impl Ledger {
     pub(crate) fn run(&self, format: Format) -> Result<ExitCode, Failure> {
-        let mut text = read(&self.ledger)?;
+        let mut text = ledger_text(&self.ledger)?;
         let line = match &self.action {
             Action::List => {
                 list(&text, format)?;
@@ -116,8 +121,8 @@ impl Ledger {
                 text.decide(&decide.request.which(), decide.on, decide.granted, decide.note.as_deref())
             }
         };
-        let line = line.map_err(in_folder(&self.ledger))?;
-        write(&self.ledger, &text.to_string())?;
+        let line = line.map_err(failure::in_file(&self.ledger))?;
+        write_text(&self.ledger, &text.to_string())?;
         let written = text.ledger().requests.iter().find(|request| request.line == line);
         if let Some(request) = written {
             tell(request, format)?;

@@ -8,15 +8,15 @@ use std::{
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use plimsoll_catalog::PoolKey;
-use plimsoll_plan::{Applied, Origin, ProviderLimits, Spec, apply, patch, read_limits};
+use plimsoll_plan::{Applied, LimitRead, Origin, ProviderLimits, Spec, Unknown, apply, patch, read_limits};
 use serde::Serialize;
 
-use super::plan_record::{in_folder, write};
 use crate::{
     cli::Format,
     failure::{self, Failure},
     open, output,
     settings::Settings,
+    whole_file::write_text,
 };
 
 /// Options of `limits`.
@@ -68,7 +68,7 @@ struct Import {
 struct Imported {
     #[serde(flatten)]
     applied: Applied,
-    unknown: Vec<plimsoll_plan::Unknown>,
+    unknown: Vec<Unknown>,
     patch: String,
 }
 
@@ -83,7 +83,7 @@ impl Import {
     fn run(&self, settings: &Settings, format: Format) -> Result<ExitCode, Failure> {
         let told = self.text()?;
         let spec_text = std::fs::read_to_string(&self.spec).map_err(failure::file(&self.spec))?;
-        let spec = Spec::parse(&spec_text).map_err(in_folder(&self.spec))?;
+        let spec = Spec::parse(&spec_text).map_err(failure::in_file(&self.spec))?;
         let from = match self.from {
             Some(from) => from,
             None => {
@@ -100,11 +100,12 @@ impl Import {
         let catalog = open::catalog(settings)?;
         let ProviderLimits { limits, unknown } = read_limits(&told, &catalog, &origin)
             .map_err(|error| Failure::input(format!("{}: {error}", self.file.display())))?;
-        let applied = apply(&spec_text, &limits, from, self.add_pools).map_err(in_folder(&self.spec))?;
+        let applied =
+            apply(&spec_text, &limits, from, self.add_pools).map_err(failure::in_file(&self.spec))?;
         let name = self.spec.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let imported = Imported { patch: patch(&name, &spec_text, &applied.text), applied, unknown };
         if self.write && !imported.patch.is_empty() {
-            write(&self.spec, &imported.applied.text)?;
+            write_text(&self.spec, &imported.applied.text)?;
         }
         match format {
             Format::Table => self.tell(&imported)?,
@@ -135,8 +136,8 @@ impl Import {
     }
 
     fn lines(&self, imported: &Imported) -> Vec<(String, String)> {
-        let of = |what: &str, limits: &[plimsoll_plan::LimitRead]| {
-            let line = |limit: &plimsoll_plan::LimitRead| {
+        let of = |what: &str, limits: &[LimitRead]| {
+            let line = |limit: &LimitRead| {
                 let place: Vec<&str> =
                     [limit.account.as_deref(), limit.region.as_deref()].into_iter().flatten().collect();
                 let said = format!(

@@ -37,7 +37,8 @@ pub(crate) struct Plan {
     /// Prints what is due instead of the plan, and exits with 10 where something is.
     #[arg(long)]
     check: bool,
-    /// How far ahead --check looks from the plan's day: 30d; without it, what is due by that day.
+    /// How far ahead --check looks from the plan's day, as in 30d; without it, only what must be filed or
+    /// changed on that day.
     #[arg(long, value_name = "SPAN", requires = "check")]
     within: Option<Span>,
     /// Adds a draft to ledger.toml, beside the spec, for every request that is not in it.
@@ -82,7 +83,7 @@ impl Plan {
         }
         let mut code = ExitCode::SUCCESS;
         if self.check {
-            let due = made.due(self.within.unwrap_or(Span::of_days(0)))?;
+            let due = made.due(self.within)?;
             plan_due::tell(&due, format)?;
             if !due.is_empty() {
                 code = ExitCode::from(DUE);
@@ -124,7 +125,7 @@ impl Made {
     }
 
     /// What is due by the plan's day and so much after it.
-    fn due(&self, within: Span) -> Result<Vec<Due>, Failure> {
+    fn due(&self, within: Option<Span>) -> Result<Vec<Due>, Failure> {
         let input = PlanInput {
             spec: &self.spec,
             spec_sha256: &self.spec.sha256,
@@ -161,8 +162,7 @@ pub(super) async fn make_plan(
     as_of: Option<&str>,
 ) -> Result<Made, Failure> {
     let text = std::fs::read_to_string(spec_file).map_err(failure::file(spec_file))?;
-    let spec =
-        Spec::parse(&text).map_err(|fault| Failure::input(format!("{}: {fault}", spec_file.display())))?;
+    let spec = Spec::parse(&text).map_err(failure::in_file(spec_file))?;
     let calendars = embedded::texts("calendars", settings.folders.calendars.as_deref())?;
     let calendar =
         Calendar::named(calendars, &spec.policy.holidays, &spec.policy.time_zone).map_err(Failure::input)?;
@@ -215,7 +215,7 @@ pub(super) async fn measured(
 /// The requests made so far; a spec without a ledger beside it has made none.
 fn ledger(path: &Path) -> Result<Ledger, Failure> {
     match std::fs::read_to_string(path) {
-        Ok(text) => Ledger::parse(&text).map_err(plan_record::in_folder(path)),
+        Ok(text) => Ledger::parse(&text).map_err(failure::in_file(path)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Ledger::default()),
         Err(error) => Err(failure::file(path)(error)),
     }
