@@ -23,9 +23,12 @@ pub struct Applied {
     pub written: Vec<LimitRead>,
     /// Limits that stand there already, with the same value.
     pub same: Vec<LimitRead>,
-    /// Limits of pools that the spec does not name.
+    /// Limits of pools that the spec does not name, or of which it names several that would fit.
     pub elsewhere: Vec<LimitRead>,
 }
+
+/// Key, account and region.
+type PoolName<'l> = (&'l str, Option<&'l str>, Option<&'l str>);
 
 /// Writes limits into a spec's text, in force from a day on. Pools that the spec does not name are added
 /// where `add_pools` says so, else told.
@@ -38,25 +41,23 @@ pub fn apply(text: &str, limits: &[LimitRead], from: Date, add_pools: bool) -> R
         text.parse().map_err(|error: toml_edit::TomlError| SpecError::new(FILE, error.message()))?;
     let mut applied =
         Applied { text: String::new(), written: Vec::new(), same: Vec::new(), elsewhere: Vec::new() };
-    let mut lines: BTreeMap<Option<usize>, Vec<&LimitRead>> = BTreeMap::new();
-    let mut added: BTreeMap<(&str, Option<&str>, Option<&str>), Vec<&LimitRead>> = BTreeMap::new();
+    let mut lines: BTreeMap<usize, Vec<&LimitRead>> = BTreeMap::new();
+    let mut added: BTreeMap<PoolName<'_>, Vec<&LimitRead>> = BTreeMap::new();
     for limit in limits {
         match place(&spec.pools, limit) {
-            Some((_, pool)) if pool.limit(&limit.dimension, from) == Some(limit.value) => {
+            Place::One(_, pool) if pool.limit(&limit.dimension, from) == Some(limit.value) => {
                 applied.same.push(limit.clone());
             }
-            Some((index, _)) => lines.entry(Some(index)).or_default().push(limit),
-            None if add_pools => {
+            Place::One(index, _) => lines.entry(index).or_default().push(limit),
+            Place::None if add_pools => {
                 let key = (limit.pool.as_str(), limit.account.as_deref(), limit.region.as_deref());
                 added.entry(key).or_default().push(limit);
             }
-            None => applied.elsewhere.push(limit.clone()),
+            Place::None | Place::Several => applied.elsewhere.push(limit.clone()),
         }
     }
     for (index, limits) in lines {
-        let Some(table) = index.and_then(|index| tables(&mut document).ok()?.get_mut(index)) else {
-            continue;
-        };
+        let Some(table) = tables(&mut document)?.get_mut(index) else { continue };
         add_line(table, &limits, from)?;
         applied.written.extend(limits.into_iter().cloned());
     }
@@ -81,17 +82,29 @@ pub fn apply(text: &str, limits: &[LimitRead], from: Date, add_pools: bool) -> R
     Ok(applied)
 }
 
-/// The entry that a limit belongs to: of its key, account and region where both tell them.
-fn place<'s>(pools: &'s [PoolSpec], limit: &LimitRead) -> Option<(usize, &'s PoolSpec)> {
+/// Where a limit belongs.
+enum Place<'s> {
+    One(usize, &'s PoolSpec),
+    /// Account or region would have to tell them apart, and do not.
+    Several,
+    None,
+}
+
+/// The entry of the limit's key, account and region, as far as both tell them. Accounts have names of one's
+/// own in the spec and numbers at the provider: where none agrees, the key and the region decide.
+fn place<'s>(pools: &'s [PoolSpec], limit: &LimitRead) -> Place<'s> {
     let fits =
         |mine: &Option<String>, theirs: &Option<String>| mine.is_none() || theirs.is_none() || mine == theirs;
-    // Accounts have names of one's own in the spec and numbers at the provider: where they never agree, the
-    // key and the region decide, if only one entry has them.
-    let of_key = |pool: &&PoolSpec| pool.key == limit.pool && fits(&pool.region, &limit.region);
-    let mut exact =
-        pools.iter().enumerate().filter(|(_, pool)| of_key(pool) && fits(&pool.account, &limit.account));
-    let mut near = pools.iter().enumerate().filter(|(_, pool)| of_key(pool));
-    exact.next().or_else(|| near.next().filter(|_| near.next().is_none()))
+    let of_region =
+        |(_, pool): &(usize, &PoolSpec)| pool.key == limit.pool && fits(&pool.region, &limit.region);
+    let near: Vec<(usize, &PoolSpec)> = pools.iter().enumerate().filter(of_region).collect();
+    let of_account = |(_, pool): &&(usize, &PoolSpec)| fits(&pool.account, &limit.account);
+    let exact: Vec<&(usize, &PoolSpec)> = near.iter().filter(of_account).collect();
+    match (exact.as_slice(), near.as_slice()) {
+        ([(index, pool)], _) | ([], [(index, pool)]) => Place::One(*index, pool),
+        ([], []) => Place::None,
+        _ => Place::Several,
+    }
 }
 
 fn tables(document: &mut DocumentMut) -> Result<&mut ArrayOfTables, SpecError> {

@@ -7,10 +7,9 @@ use crate::world::{CLOSE, SONNET, at, measured, plan, plan_as_of};
 
 fn change<'d>(diff: &'d PlanDiff, part: &str, field: &str) -> &'d Change {
     let row = format!("{SONNET} (prod) input_tokens_per_min");
-    diff.changes
-        .iter()
-        .find(|change| change.part == part && change.row == row && change.field == field)
-        .unwrap_or_else(|| panic!("{part} {field} in {diff:#?}"))
+    let found =
+        diff.changes.iter().find(|change| change.part == part && change.row == row && change.field == field);
+    found.ok_or_else(|| format!("{part} {field} in {diff:#?}")).unwrap()
 }
 
 fn causes(diff: &PlanDiff) -> Vec<String> {

@@ -149,6 +149,21 @@ fn limits_are_added_beside_what_stands() {
     );
 }
 
+/// Protects regions from each other: a limit whose region nobody told is not given to the first that fits.
+#[test]
+fn a_limit_that_fits_two_pools_is_told() {
+    let pool = |region: &str| format!("[[pool]]\nkey = \"{SONNET}\"\nregion = \"{region}\"\n\n");
+    let spec = pool("us") + &pool("eu");
+    let header = "anthropic-ratelimit-requests-limit: 4000\n";
+    let untold = read(header, &origin(Some(SONNET), None)).limits;
+    let applied = apply(&spec, &untold, date(2026, 11, 2), true).unwrap();
+    assert_eq!((applied.text.as_str(), applied.elsewhere.len()), (spec.as_str(), 1));
+    let told = read(header, &origin(Some(SONNET), Some("eu"))).limits;
+    let applied = Spec::parse(&apply(&spec, &told, date(2026, 11, 2), false).unwrap().text).unwrap();
+    assert_eq!(applied.pools[1].limit("requests_per_min", date(2026, 11, 2)), Some(4_000));
+    assert!(applied.pools[0].limits.is_empty());
+}
+
 /// Protects a list that is written over lines: the new line stands under the last one.
 #[test]
 fn a_list_of_lines_stays_one() {
