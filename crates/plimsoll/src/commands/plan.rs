@@ -269,6 +269,13 @@ pub(super) fn summary(plan: &Document) -> Vec<(String, String)> {
                 request.pool, request.dimension, request.to, request.file_by, request.last_safe
             ),
         ));
+        lines.extend(request.lints.iter().map(|lint| (format!("  {}", lint.code), lint.detail.clone())));
+    }
+    for step in &plan.filing {
+        let what = step.quota.as_deref().or(step.dimension.as_deref()).unwrap_or_default();
+        let to = step.to.map_or_else(String::new, |to| format!(" -> {to}"));
+        let why = step.detail.as_ref().map_or_else(String::new, |detail| format!(": {detail}"));
+        lines.push((format!("on {}", step.on), format!("{} {} {what}{to}{why}", step.kind, step.pool)));
     }
     for reservation in &plan.reservations {
         lines.push((

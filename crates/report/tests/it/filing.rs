@@ -39,15 +39,15 @@ fn a_request_says_where_it_comes_from_and_when_it_is_filed() -> Fallible {
             "54,000 and 118,800",
             "sql/plan/draws.sql",
             "1,204",
-            "3 November 2026",
+            "3 Nov 2026",
             "Tokens a day",
             "2,333,222",
-            "10 November 2026",
+            "10 Nov 2026",
             "every slot is taken",
             "case text",
         ];
         for word in words {
-            assert!(text.contains(word), "{word} is not in\n{text}");
+            assert!(text.contains(word), "{word} is not told");
         }
         assert!(!text.contains("what: settlement"), "inputs are no raw data");
     }
