@@ -37,6 +37,8 @@ pub struct Channel {
     /// Requests that may be open at once in one account.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_per_account: Option<u32>,
+    /// Requests that may be open at once in one region of an account.
+    pub open_per_region: Option<u32>,
 }
 
 /// A lead time in business days.

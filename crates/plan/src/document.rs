@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use jiff::{Timestamp, civil::Date};
 use serde::{Deserialize, Serialize};
 
+use crate::{FigureInput, Filing, LeadTimePlan, Lint};
+
 /// A finished plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -37,6 +39,9 @@ pub struct Plan {
     pub pools: Vec<PoolPlan>,
     /// Requests to file, earliest `file_by` first.
     pub quota_requests: Vec<QuotaRequest>,
+    /// On which day to file what, within what each channel allows at once; earliest first.
+    #[serde(default)]
+    pub filing: Vec<Filing>,
     /// Reserved units: hold, step up, step down, let lapse, buy.
     pub reservations: Vec<ReservationPlan>,
     /// Floors and borrowing per pool and tier.
@@ -99,6 +104,9 @@ pub struct PoolPlan {
     pub concurrency: Option<PoolConcurrency>,
     /// Workflow that owns the pool's tightest limit, for the decision table.
     pub owner: Option<String>,
+    /// How long an increase takes here, and who says so; null where nobody does.
+    #[serde(default)]
+    pub lead_time: Option<LeadTimePlan>,
 }
 
 /// How the limit that an instant needs was found by replay.
@@ -183,6 +191,9 @@ pub struct DimensionPlan {
     pub rate_from: String,
     /// How the figure came about, one line per step, for the justification and `--explain`.
     pub derivation: Vec<String>,
+    /// What went into it, each with where it was read.
+    #[serde(default)]
+    pub inputs: Vec<FigureInput>,
 }
 
 /// A limit from one day on.
@@ -221,8 +232,17 @@ pub struct QuotaRequest {
     pub pool: String,
     /// Account.
     pub account: Option<String>,
+    /// Region; null for global pools.
+    #[serde(default)]
+    pub region: Option<String>,
     /// Dimension.
     pub dimension: String,
+    /// Event that needs it; null where ordinary use does.
+    #[serde(default)]
+    pub event: Option<String>,
+    /// First day on which it is needed.
+    #[serde(default)]
+    pub needed_from: Option<Date>,
     /// Limit today.
     pub from: Option<u64>,
     /// Limit asked for.
@@ -247,6 +267,9 @@ pub struct QuotaRequest {
     pub companions: Vec<String>,
     /// Who files it.
     pub owner: Option<String>,
+    /// What a reviewer at the provider would ask about.
+    #[serde(default)]
+    pub lints: Vec<Lint>,
 }
 
 /// A reservation.

@@ -5,6 +5,7 @@
 
 use crate::context::{Context, PlanError, PlanInput};
 use crate::digest::sha256;
+use crate::filing::schedule;
 use crate::pools::pools;
 use crate::quantity::Quantity;
 use crate::rates::{Rhythm, occurrences};
@@ -49,6 +50,7 @@ pub fn make(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
         verdict: String::new(),
         history: history(input),
         pools: pools.iter().map(|pool| pool.plan.clone()).collect(),
+        filing: schedule(&context, &pools, &quota_requests)?,
         quota_requests,
         reservations: reservations(&context),
         tiers: tiers(&context, &pools),

@@ -12,6 +12,7 @@ use crate::cheaper::max_tokens;
 use crate::context::{Context, PlanError, PoolId, mean};
 use crate::deadline::{Deadline, Lead};
 use crate::demand::{Counted, Demand, Kind, Part, demand, explain};
+use crate::inputs::inputs;
 use crate::quantity::Quantity;
 use crate::rates::{Rates, occurrences};
 use crate::replayed::replayed;
@@ -163,6 +164,7 @@ pub(crate) fn need(
     let chosen = &shown;
     let mut plan = row(context, counted, chosen);
     plan.derivation = derivation(context, pool, counted, chosen, &plan);
+    plan.inputs = inputs(context, pool, counted, &chosen.demand, chosen.rates, chosen.limit);
     if let Some(tighter) = tighter {
         let (percentile, needs) = (context.percentile_name(), Quantity::from(tighter.p95_need));
         plan.derivation

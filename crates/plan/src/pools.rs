@@ -98,6 +98,7 @@ fn pool(
         coincidence,
         concurrency,
         owner,
+        lead_time: lead.plan,
     };
     Ok(PoolWork { id, plan, needed, fixes })
 }

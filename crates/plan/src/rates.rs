@@ -10,6 +10,7 @@ use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::context::{Context, PlanError, mean};
+use crate::overlap::holds;
 use crate::quantity::Quantity;
 use crate::windows::EventWindows;
 use crate::{OccurrenceMeasured, WorkflowMeasured};
@@ -57,8 +58,10 @@ impl<'a> Rhythm<'a> {
         let mut rates = Rates::new();
         for workflow in &self.context.measured().workflows {
             let ordinary = self.ordinary(&workflow.workflow, slot);
-            let mut moved =
-                active.iter().filter(|event| event.workflows.contains_key(&workflow.workflow)).peekable();
+            let name = &workflow.workflow;
+            let moves =
+                |event: &&&EventWindows| event.workflows.contains_key(name) && holds(event, &active, name);
+            let mut moved = active.iter().filter(moves).peekable();
             let rate = if moved.peek().is_none() {
                 ordinary
             } else {

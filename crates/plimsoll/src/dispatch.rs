@@ -30,6 +30,8 @@ pub(crate) async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Meter(meter) => meter.run(&settings, format),
         Command::Catalog(catalog) => catalog.run(&settings, format),
         Command::Plan(plan) => plan.run(&settings, format).await,
+        Command::Ledger(ledger) => ledger.run(format),
+        Command::Limits(limits) => limits.run(&settings, format),
         Command::Explain(explain) => explain.run(&settings, format).await,
         Command::Doctor(doctor) => doctor.run(&settings, format).await,
         Command::Export(export) => export.run(&settings, format).await,

@@ -34,7 +34,7 @@ pub use explain::{Verdict, explain};
 pub use jobs::Job;
 pub use measure::measure;
 pub use pins::{Pins, pins};
-pub use plans::store_plan;
+pub use plans::{store_plan, stored_plans};
 pub use policy::Policy;
 pub use round::{Remake, RoundReport, is_made_by_jobs, run_round};
 pub use session::{LeftOut, Limits, Reader, SessionFactory};

@@ -17,6 +17,13 @@ pub struct EventSpec {
     pub when: String,
     /// What it does to each workflow that it moves.
     pub workflows: BTreeMap<String, EventRate>,
+    /// Events that it takes the place of while both hold: a quarter's end over a month's. Two events that
+    /// move one workflow at the same time are refused without it.
+    #[serde(default)]
+    pub over: Vec<String>,
+    /// Line on which it starts, from 1.
+    #[serde(skip)]
+    pub line: usize,
 }
 
 /// How fast runs start inside an event. At most one is given; none means "as past occurrences did".

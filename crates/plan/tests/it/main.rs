@@ -1,6 +1,12 @@
 //! The planner's tests, one binary.
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod bad_input;
+mod diff;
+mod due;
+mod filing;
+mod ledger;
+mod limits;
 mod plan;
 mod properties;
 mod replay;

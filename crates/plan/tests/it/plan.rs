@@ -133,8 +133,13 @@ fn lead_times_come_from_spec_then_ledger_then_catalog() {
     let catalog = plan(&spec, "", &measured());
     // Back from 30 November: 27, 25, 24, 23, 20, 19, 18, 17, 16, 13.
     assert_eq!(row(&catalog, SONNET, "input_tokens_per_min").last_safe, Some(date(2026, 11, 13)));
-    let outcome = "[[request]]\npool = \"anthropic/direct/global/claude-haiku-4.5\"\ndimension = \"requests_per_min\"\nasked = 1\nfiled = \"2026-06-01\"\ndecided = \"2026-06-13\"\ngranted = 1\n";
-    let ledger = plan(&spec, &outcome.repeat(5), &measured());
+    let outcome = |asked: u64| {
+        format!(
+            "[[request]]\npool = \"anthropic/direct/global/claude-haiku-4.5\"\ndimension = \"requests_per_min\"\nasked = {asked}\nfiled = \"2026-06-01\"\ndecided = \"2026-06-13\"\ngranted = 1\n"
+        )
+    };
+    let outcomes = |n: u64| (1..=n).map(outcome).collect::<String>();
+    let ledger = plan(&spec, &outcomes(5), &measured());
     assert_eq!(row(&ledger, SONNET, "input_tokens_per_min").last_safe, Some(date(2026, 11, 18)), "12 days");
 }
 
