@@ -8,7 +8,7 @@ use plimsoll_calendar::Calendar;
 use plimsoll_plan::{Spec, init as write_spec};
 use plimsoll_profile::Reader;
 
-use super::plan::{instant, measured};
+use super::ground::{instant, measured};
 use crate::{
     embedded,
     failure::{self, Failure},
