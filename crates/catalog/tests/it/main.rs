@@ -6,3 +6,4 @@ mod examples;
 mod files;
 mod properties;
 mod shipped;
+mod units;
