@@ -130,12 +130,14 @@ impl Entry {
         self.channel.as_ref()?.command(quota.and_then(|quota| quota.code.as_deref()), value, region)
     }
 
-    /// The row with those of its prices only that are in force on `day`.
+    /// The row with those of its prices only that are in force on `day`, without their dates, so that two
+    /// days can be compared.
     #[must_use]
     pub fn on(&self, day: Date) -> Self {
-        let mut row = self.clone();
-        row.prices.retain(|price| self.price_of(price.tier, day).is_some_and(|newest| newest == price));
-        row
+        let of_the_day = |tier| self.price_of(tier, day).cloned();
+        let undated = |price| TokenPrice { from: None, until: None, ..price };
+        let prices = Tier::ALL.into_iter().filter_map(of_the_day).map(undated).collect();
+        Self { prices, ..self.clone() }
     }
 
     /// Whether the model is no longer served on `as_of`. Its row still answers.

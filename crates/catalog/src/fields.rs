@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::Entry;
 
-/// What names an item of a list, the first that it has.
-const NAMES: [&str; 5] = ["name", "tier", "title", "label", "from"];
+/// What names an item of a list, the first that it has; its first day tells it from others of that name.
+const NAMES: [&str; 4] = ["name", "tier", "title", "label"];
 
 impl Entry {
     /// Path and text of every field that says anything, in the order of the row.
@@ -37,11 +37,18 @@ fn flatten(value: &Value, path: String, fields: &mut Vec<(String, String)>) {
         }
         Value::Array(items) => {
             for (at, item) in items.iter().enumerate() {
-                let name = NAMES.iter().find_map(|name| item.get(name)).map(text);
-                flatten(item, below(&name.unwrap_or_else(|| (at + 1).to_string())), fields);
+                flatten(item, below(&item_name(item).unwrap_or_else(|| (at + 1).to_string())), fields);
             }
         }
         plain => fields.push((path, text(plain))),
+    }
+}
+
+fn item_name(item: &Value) -> Option<String> {
+    let name = NAMES.iter().find_map(|name| item.get(name)).map(text)?;
+    match item.get("from").filter(|from| item.is_object() && !from.is_null() && item.get("label").is_none()) {
+        Some(from) => Some(format!("{name} from {}", text(from))),
+        None => Some(name),
     }
 }
 

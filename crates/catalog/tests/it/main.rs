@@ -2,8 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
 
+mod calls;
+mod exactness;
 mod examples;
 mod files;
 mod properties;
+mod readings;
 mod shipped;
 mod units;
+mod worked;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use plimsoll_catalog::{Amounts, Call, PoolKey, Reading};
+use plimsoll_catalog::{Amounts, Call, OtherPool, PoolKey, Reading};
 
 use crate::{cli::Format, commands::catalog, failure::Failure, open, output, settings::Settings};
 
@@ -49,38 +49,29 @@ fn lines(reading: &Reading) -> Vec<(String, String)> {
         ("tier".to_owned(), reading.tier.to_string()),
         ("as_of".to_owned(), reading.as_of.to_string()),
     ];
-    let mut amounts = |stage: &str, amounts: &Amounts| {
-        let named = amounts.0.iter().map(|(limit, amount)| (format!("{stage}.{limit}"), amount.to_string()));
-        lines.extend(named);
-    };
     let bound = if reading.lower_bound { "admission (at least)" } else { "admission" };
-    amounts(bound, &reading.admission);
-    amounts("settlement", &reading.settlement);
-    amounts("released", &reading.released);
+    lines.extend(named(bound, &reading.admission));
+    lines.extend(named("settlement", &reading.settlement));
+    lines.extend(named("released", &reading.released));
     if let Some(day) = &reading.per_day {
-        amounts("admission", &day.admission);
-        amounts("settlement", &day.settlement);
+        lines.extend(named(bound, &day.admission));
+        lines.extend(named("settlement", &day.settlement));
     }
-    for other in &reading.also_draws_on {
-        match &other.drawn {
+    for OtherPool { pool, drawn } in &reading.also_draws_on {
+        match drawn {
             Some(drawn) => {
-                amounts(&format!("{} admission", other.pool), &drawn.admission);
-                amounts(&format!("{} settlement", other.pool), &drawn.settlement);
+                lines.extend(named(&format!("{pool} admission"), &drawn.admission));
+                lines.extend(named(&format!("{pool} settlement"), &drawn.settlement));
             }
-            None => lines.push((other.pool.clone(), "draws too; the catalog has no row for it".to_owned())),
+            None => lines.push((pool.clone(), "is drawn on too; the catalog has no row for it".to_owned())),
         }
     }
     lines.push(("billed_tokens".to_owned(), reading.billed_tokens.to_string()));
     lines.push(("cost_usd".to_owned(), reading.cost_usd.clone().unwrap_or_else(|| "unknown".to_owned())));
     for other in &reading.sensitivities {
-        let text = |amounts: &Amounts| {
-            let parts: Vec<String> =
-                amounts.0.iter().map(|(limit, amount)| format!("{limit} {amount}")).collect();
-            parts.join(", ")
-        };
         lines.push((
             format!("if {} = {}", other.flag, other.reading),
-            format!("admission {}; settlement {}", text(&other.admission), text(&other.settlement)),
+            format!("admission {}; settlement {}", joined(&other.admission), joined(&other.settlement)),
         ));
     }
     for source in &reading.sources {
@@ -88,4 +79,15 @@ fn lines(reading: &Reading) -> Vec<(String, String)> {
     }
     lines.extend(reading.warnings.iter().map(|warning| ("warning".to_owned(), warning.clone())));
     lines
+}
+
+/// A line an amount.
+fn named<'a>(stage: &'a str, amounts: &'a Amounts) -> impl Iterator<Item = (String, String)> + 'a {
+    amounts.0.iter().map(move |(limit, amount)| (format!("{stage}.{limit}"), amount.to_string()))
+}
+
+/// All amounts on one line.
+fn joined(amounts: &Amounts) -> String {
+    let parts: Vec<String> = amounts.0.iter().map(|(limit, amount)| format!("{limit} {amount}")).collect();
+    parts.join(", ")
 }

@@ -67,7 +67,7 @@ impl Listed {
             from: entry.from,
             limits: names(entry.dimensions.iter().map(|limit| limit.name.clone()).collect()),
             tiers: names(entry.tiers.iter().map(|rule| rule.tier.to_string()).collect()),
-            unit: entry.unit.as_ref().map(|unit| unit.name.clone()),
+            unit: entry.units.first().map(|unit| unit.name.clone()),
             priced: entry.price(as_of).is_some(),
             confidence: confidence(&entry.sources),
             read_on: entry.sources.iter().map(|source| source.read_on).min(),
