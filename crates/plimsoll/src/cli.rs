@@ -62,6 +62,8 @@ pub(crate) enum Command {
     Sql(commands::sql::Sql),
     /// The planning worksheet, without telemetry.
     Size(Box<commands::size::Size>),
+    /// When the events of a rule, a calendar file or a plan come, and what was understood.
+    Calendar(commands::calendar::Calendar),
     /// Quota requests and reservations for what the calendar brings.
     Plan(Box<commands::plan::Plan>),
     /// The requests made so far, and what became of them.

@@ -26,6 +26,7 @@ pub(crate) async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Profile(profile) => profile.run(&settings, format).await,
         Command::Sql(sql) => sql.run(&settings, format).await,
         Command::Size(size) => size.run(format),
+        Command::Calendar(calendar) => calendar.run(&settings, format),
         Command::Plan(plan) => plan.run(&settings, format).await,
         Command::Ledger(ledger) => ledger.run(format),
         Command::Limits(limits) => limits.run(&settings, format),

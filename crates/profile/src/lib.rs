@@ -36,7 +36,7 @@ pub use measure::measure;
 pub use pins::{Pins, pins};
 pub use plans::{store_plan, stored_plans};
 pub use policy::Policy;
-pub use round::{Remake, RoundReport, run_round};
+pub use round::{Remake, RoundReport, is_made_by_jobs, run_round};
 pub use session::{LeftOut, Limits, Reader, SessionFactory};
 pub use snapshot::{SnapshotRow, latest_snapshot};
 pub use sql_files::SqlFiles;

@@ -32,6 +32,11 @@ pub(crate) const RECEIVED: [&str; 2] = ["spans", "quarantine"];
 /// Tables that no job makes and no round pins.
 pub(crate) const UNPINNED: [&str; 2] = ["plans", "snapshots"];
 
+/// Whether jobs make a table's rows, so that a rebuild can make them anew.
+pub fn is_made_by_jobs(table: &str) -> bool {
+    !RECEIVED.contains(&table) && !UNPINNED.contains(&table)
+}
+
 /// What a round did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoundReport {

@@ -12,7 +12,8 @@ use crate::quantity::Quantity;
 pub struct EventSpec {
     /// Name.
     pub name: String,
-    /// When, in the calendar's rule language: `last 3 business days of month, 09:00-18:00`.
+    /// When, in the rule language of the calendar: `last 3 business days of month, 09:00-18:00`,
+    /// `RRULE:FREQ=...`, or the path of an `.ics` file relative to the spec (`close.ics#Quarter close`).
     pub when: String,
     /// What it does to each workflow that it moves.
     pub workflows: BTreeMap<String, EventRate>,

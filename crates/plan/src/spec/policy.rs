@@ -41,7 +41,7 @@ pub struct Policy {
     pub budget_usd_month: Option<Decimal>,
     /// Time zone of the business calendar, an IANA name. Default UTC.
     pub time_zone: String,
-    /// Holiday set, or an `.ics` file. Default `weekdays`: no holidays but weekends.
+    /// Holiday set by name, or the path of a `.toml` or `.ics` file, relative to the spec. Default `weekdays`: no holidays but weekends.
     pub holidays: String,
 }
 

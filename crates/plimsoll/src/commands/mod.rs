@@ -1,5 +1,7 @@
 //! The subcommands, one file each.
 
+pub(crate) mod calendar;
+mod calendar_page;
 pub(crate) mod check;
 pub(crate) mod compact;
 pub(crate) mod demo;

@@ -13,6 +13,7 @@ use plimsoll_report::{Rendered, Templates, render};
 
 use super::{plan_diff::Diff, plan_due, plan_explain, plan_init, plan_record};
 use crate::{
+    calendars,
     cli::Format,
     embedded,
     failure::{self, Failure},
@@ -163,9 +164,11 @@ pub(super) async fn make_plan(
 ) -> Result<Made, Failure> {
     let text = std::fs::read_to_string(spec_file).map_err(failure::file(spec_file))?;
     let spec = Spec::parse(&text).map_err(failure::in_file(spec_file))?;
-    let calendars = embedded::texts("calendars", settings.folders.calendars.as_deref())?;
-    let calendar =
-        Calendar::named(calendars, &spec.policy.holidays, &spec.policy.time_zone).map_err(Failure::input)?;
+    let folder = spec_file.parent().unwrap_or(Path::new(""));
+    let policy = &spec.policy;
+    let calendar = calendars::calendar(settings, &policy.holidays, Some(&policy.time_zone), folder)?;
+    let rules = spec.events.iter().map(|event| event.when.as_str());
+    let calendar = calendars::with_feeds(calendar, rules, folder)?;
     let ledger = ledger(&ledger_file(spec_file))?;
 
     let progress = Progress::spinner();
