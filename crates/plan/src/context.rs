@@ -31,6 +31,8 @@ pub struct PlanInput<'a> {
     pub measured: &'a Measured,
     /// Instant that the plan speaks for.
     pub as_of: Timestamp,
+    /// Whether needs are taken from percentiles alone, without a replay: in seconds instead of a minute.
+    pub quick: bool,
 }
 
 /// Why no plan could be made.

@@ -109,6 +109,25 @@ pub struct PoolPlan {
     pub lead_time: Option<LeadTimePlan>,
 }
 
+/// How the limit that an instant needs was found by replay.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplayPlan {
+    /// Smallest limit at which every tier's share of throttled operations is within its target.
+    pub most: u64,
+    /// Limit at which nothing at all would be throttled: the peak of the demand.
+    pub upper: u64,
+    /// Minutes at the instant's rates, in each replay.
+    pub minutes: u64,
+    /// Replays with arrivals of their own, all of which the limit serves.
+    pub seeds: u64,
+    /// Measured runs that were drawn from.
+    pub runs: u64,
+    /// Operations that the search replayed, over all the limits that it tried.
+    pub operations: u64,
+    /// Whether no larger limit was seen to do worse.
+    pub monotone: bool,
+}
+
 /// What one limit of a pool needs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DimensionPlan {
@@ -133,8 +152,11 @@ pub struct DimensionPlan {
     pub p95_floor_settlement: Option<u64>,
     /// P95 floor × (1 + headroom).
     pub p95_need: u64,
-    /// Smallest limit that replay shows to be enough; null until replay has run.
+    /// Smallest limit that replay shows to be enough, without headroom; null where nothing was replayed.
     pub replayed: Option<u64>,
+    /// How that was found; null like `replayed`.
+    #[serde(default)]
+    pub replay: Option<ReplayPlan>,
     /// The limit that is needed.
     pub need: u64,
     /// Largest need of the horizon, where a later instant needs more than `need` and the ask covers
@@ -346,7 +368,7 @@ pub struct StressResult {
     pub queue_per_min: Option<f64>,
     /// Tiers that suffer.
     pub tiers: Vec<u8>,
-    /// Cost.
+    /// What an hour of the instant then costs more, USD; null where no price is known.
     pub cost_usd: Option<String>,
 }
 

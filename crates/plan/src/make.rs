@@ -13,6 +13,7 @@ use crate::requests::{requests, share};
 use crate::reservations::reservations;
 use crate::risks::risks;
 use crate::runs::{budgets, concurrency, workflows};
+use crate::stress::stress;
 use crate::tiers::tiers;
 use crate::timeline::minutes;
 use crate::verdict::verdict;
@@ -33,6 +34,8 @@ pub fn make(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
     let quota_requests = requests(&context, &mut pools, &mut open);
     let mut warned = warnings(&context, &pools);
     warned.append(&mut open);
+    let (stress, scenarios) =
+        if input.quick { Default::default() } else { stress(&context, &rhythm, &pools) };
     let concurrency = concurrency(&context, &timeline, &rhythm, &pools);
     let mut plan = Plan {
         plan_id: plan_id(input),
@@ -52,8 +55,8 @@ pub fn make(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
         reservations: reservations(&context),
         tiers: tiers(&context, &pools),
         events: context.windows.coming.iter().map(|occurrence| event(input, occurrence)).collect(),
-        stress: Vec::new(),
-        scenarios: Vec::new(),
+        stress,
+        scenarios,
         risks: risks(&context, &pools),
         concurrency,
         budgets: budgets(&context),
@@ -75,6 +78,8 @@ fn plan_id(input: &PlanInput<'_>) -> String {
         input.as_of,
         ledger_sha256(input).unwrap_or("none"),
     );
+    // A plan without replays has other figures.
+    let text = if input.quick { text + "quick\n" } else { text };
     sha256(text.as_bytes())
 }
 

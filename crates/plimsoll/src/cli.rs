@@ -64,6 +64,10 @@ pub(crate) enum Command {
     Size(Box<commands::size::Size>),
     /// When the events of a rule, a calendar file or a plan come, and what was understood.
     Calendar(commands::calendar::Calendar),
+    /// What one call costs each limit when it starts and when it ends, and in money.
+    Meter(commands::meter::Meter),
+    /// What the provider rules say, whether a folder of them is right, and what changed.
+    Catalog(commands::catalog::CatalogCommand),
     /// Quota requests and reservations for what the calendar brings.
     Plan(Box<commands::plan::Plan>),
     /// The requests made so far, and what became of them.

@@ -386,10 +386,10 @@ fn s7_buy_or_not() {
 #[test]
 fn t41_rounded_once() {
     let key = "azure.ai.openai/provisioned/datazone/gpt-5.2".parse().unwrap();
-    let unit = crate::world::CATALOG.find(&key, date(2026, 11, 2)).unwrap().unit.clone().unwrap();
+    let unit = crate::world::CATALOG.find(&key, date(2026, 11, 2)).unwrap().units.first().cloned().unwrap();
     assert_eq!((unit.min, unit.increment), (15, 5));
     let units = |demand: u128, tenths: u128| unit.units_for(ratio(demand, 1), ratio(tenths, 10)).unwrap();
-    let each = u128::from(unit.throughput);
+    let each = u128::from(unit.throughput.unwrap());
     assert_eq!(units(16 * each, 1), 20, "double rounding gives 25");
     assert_eq!((units(15 * each, 0), units(15 * each + 1, 0)), (15, 20));
     assert_eq!(units(100 * each, 1), 110, "floats give 115");

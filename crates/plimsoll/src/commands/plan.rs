@@ -38,6 +38,9 @@ pub(crate) struct Plan {
     /// Prints what is due instead of the plan, and exits with 10 where something is.
     #[arg(long)]
     check: bool,
+    /// Takes needs from percentiles alone, without replaying: faster, and further from what runs draw.
+    #[arg(long)]
+    quick: bool,
     /// How far ahead --check looks from the plan's day, as in 30d; without it, only what must be filed or
     /// changed on that day.
     #[arg(long, value_name = "SPAN", requires = "check")]
@@ -74,7 +77,7 @@ impl Plan {
         if self.init {
             return plan_init::init(settings, &self.spec, self.as_of.as_deref()).await;
         }
-        let made = make_plan(settings, &self.spec, self.as_of.as_deref()).await?;
+        let made = make_plan(settings, &self.spec, self.as_of.as_deref(), self.quick).await?;
         if let Some(out) = &self.out {
             made.write(out)?;
         }
@@ -135,6 +138,7 @@ impl Made {
             calendar: &self.calendar,
             measured: &self.measured,
             as_of: self.plan.as_of,
+            quick: true,
         };
         due(&input, &self.plan, within).map_err(Failure::input)
     }
@@ -161,6 +165,7 @@ pub(super) async fn make_plan(
     settings: &Settings,
     spec_file: &Path,
     as_of: Option<&str>,
+    quick: bool,
 ) -> Result<Made, Failure> {
     let text = std::fs::read_to_string(spec_file).map_err(failure::file(spec_file))?;
     let spec = Spec::parse(&text).map_err(failure::in_file(spec_file))?;
@@ -179,7 +184,7 @@ pub(super) async fn make_plan(
     let as_of = instant(as_of, &calendar, &reader)?;
     progress.say("measuring");
     let measured = measured(&reader, &sessions, &spec, &calendar, as_of).await?;
-    progress.say("planning");
+    progress.say(if quick { "planning" } else { "planning, with replays" });
     let plan = make(&PlanInput {
         spec: &spec,
         spec_sha256: &spec.sha256,
@@ -188,6 +193,7 @@ pub(super) async fn make_plan(
         calendar: &calendar,
         measured: &measured,
         as_of,
+        quick,
     })
     .map_err(Failure::input)?;
     let templates = match &settings.folders.templates {
