@@ -43,7 +43,6 @@ impl Ground {
         progress: &Progress,
     ) -> Result<Self, Failure> {
         let text = std::fs::read_to_string(spec_file).map_err(failure::file(spec_file))?;
-        calendars::check_rules(&spec_file.display().to_string(), &text)?;
         let spec = Spec::parse(&text).map_err(failure::in_file(spec_file))?;
         let folder = spec_file.parent().unwrap_or(Path::new(""));
         let policy = &spec.policy;
