@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use plimsoll_catalog::{PoolKey, TokenPrice};
-use plimsoll_plan::{Calls, PoolDemand, PoolSize, Quantity, Shape, SizeInput, size, size_pool};
+use plimsoll_plan::{Calls, PoolDemand, PoolSize, Quantity, Shape, SizeError, SizeInput, size, size_pool};
 use serde_json::Value;
 
 use super::{catalog, size::read};
@@ -54,9 +54,13 @@ impl PoolOptions {
         let pool: PoolKey = self.pool.as_deref().unwrap_or_default().parse().map_err(Failure::input)?;
         let catalog = open::catalog(settings)?;
         let as_of = catalog::day(self.as_of.as_deref(), &catalog)?;
-        let per_min = size(input).map_err(Failure::input)?.requests_per_min.ok_or_else(|| {
-            Failure::input("no rate is given: add --rpm, --qps, --runs-per-min, --rps, or --in-flight with --run-seconds")
-        })?;
+        let no_rate =
+            "no rate is given: add --rpm, --qps, --runs-per-min, --rps, or --in-flight with --run-seconds";
+        let per_min = match size(input) {
+            Ok(known) => known.requests_per_min.ok_or_else(|| Failure::input(no_rate))?,
+            Err(SizeError::Nothing) => return Err(Failure::input(no_rate)),
+            Err(error) => return Err(Failure::input(error)),
+        };
         let or_zero = |value: Option<Quantity>| value.unwrap_or_default();
         let shape = Shape {
             input_tokens: or_zero(input.input_tokens.clone()),
