@@ -4,7 +4,7 @@
 //! a local time that daylight saving time skips never becomes another hour of that day silently.
 
 use jiff::{
-    Timestamp, ToSpan,
+    SignedDuration, Timestamp, ToSpan,
     civil::{Date, DateTime, Time},
     tz::TimeZone,
 };
@@ -49,8 +49,8 @@ impl Clause {
         let mut windows = Vec::new();
         for (id, start, end) in self.local(calendar, zone, from, to)? {
             let (start_at, end_at) = (zone.to_timestamp(start)?, zone.to_timestamp(end)?);
-            // Only a time within a gap can make a window of hours empty.
-            if start_at >= end_at && self.days.is_written() {
+            // What a rule gives may fall into a gap; what somebody wrote down was meant for some hour.
+            if self.hours.is_some() && self.days.is_written() && zone.to_datetime(start_at) != start {
                 let zone = zone.iana_name().unwrap_or("this zone").to_owned();
                 return Err(CalendarError::Skipped { local: start, zone });
             }
@@ -92,7 +92,11 @@ impl Clause {
         let margin = if self.roll.is_some() { ROLL_DAYS } else { 0 };
         // A window that began yesterday may reach into `from`.
         let first = zone.to_datetime(from).date().yesterday()?.checked_sub(margin.days())?;
-        let last = zone.to_datetime(to).date().checked_add(margin.days())?;
+        // `to` itself is outside, and at midnight so is its day.
+        let last = zone
+            .to_datetime(to.checked_sub(SignedDuration::from_nanos(1))?)
+            .date()
+            .checked_add(margin.days())?;
         let mut found = Vec::new();
         for run in self.days.within(calendar, first, last)? {
             let (start, end) = match self.roll {

@@ -54,7 +54,7 @@ pub enum CalendarError {
         date: Date,
     },
     /// The text is no rule.
-    #[error("cannot read the event rule `{text}`: {why}; {understood}", understood = crate::grammar::UNDERSTOOD)]
+    #[error("cannot read the event rule `{text}`: {why}{understood}", understood = understood(text, why))]
     Rule {
         /// The rule as written.
         text: String,
@@ -91,4 +91,12 @@ pub enum CalendarError {
     /// A date or an instant is beyond the years -9999 to 9999.
     #[error("a date leaves the years that can be reckoned with: {0}")]
     Range(#[from] jiff::Error),
+}
+
+/// The forms of a rule, where the text is none of them.
+fn understood(text: &str, why: &str) -> String {
+    match why.contains("never happens") || crate::ics::is_inline(text) {
+        true => String::new(),
+        false => format!("; {}", crate::grammar::UNDERSTOOD),
+    }
 }

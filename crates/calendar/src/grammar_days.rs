@@ -43,7 +43,7 @@ fn read(words: &[&str], fiscal: Option<Fiscal>) -> Result<Days, String> {
         ["first", count, "business", "day" | "days", "of", of @ ..] => first(read_count(count)?, period(of)?),
         ["last", count, "business", "day" | "days", "of", of @ ..] => last(read_count(count)?, period(of)?),
         [edge @ ("first" | "last"), "day", "of", of @ ..] => match of {
-            [months @ ..] if months.iter().all(|word| *word == "and" || month_named(word).is_some()) => {
+            months if months.iter().all(|word| *word == "and" || month_named(word).is_some()) => {
                 Ok(Days::Yearly(edges(*edge == "last", months)))
             }
             _ => Ok(Days::Edge { last: *edge == "last", period: period(of)? }),

@@ -81,7 +81,7 @@ impl Rule {
                 for clause in clauses {
                     windows.extend(clause.occurrences(calendar, from, to)?);
                 }
-                windows.sort_by(|one, other| (one.start, one.end).cmp(&(other.start, other.end)));
+                windows.sort_by_key(|window| (window.start, window.end));
                 windows.dedup_by(|one, other| (one.start, one.end) == (other.start, other.end));
                 Ok(windows)
             }

@@ -18,7 +18,7 @@ use crate::recurrence::Recurrence;
 pub(crate) enum Length {
     /// Whole days.
     Days(i64),
-    /// From start to end by the clock on the wall, so that an event of 09:00 to 17:00 stays one.
+    /// From start to end by the clock on the wall, as hours are written: 22:00 to 02:00 in every night.
     Wall(Span),
     /// So much time.
     Exact(SignedDuration),
@@ -137,7 +137,10 @@ fn length(file: &str, component: &Component, start: &Moment, zones: &Zones) -> R
             let from = zone(start).to_timestamp(start.local)?;
             Ok::<_, jiff::Error>(Length::Exact(from.duration_until(zone(&end).to_timestamp(end.local)?)))
         };
-        let length = if start.place == end.place { wall() } else { exact() };
+        // All instances last as long as the first (RFC 5545, 3.8.5.3), be there a change of clocks or not; of
+        // times without a zone only the clock on the wall is known.
+        let floating = start.place == Place::Floating && end.place == Place::Floating;
+        let length = if floating { wall() } else { exact() };
         let backwards = match &length {
             Ok(Length::Wall(span)) => span.is_negative(),
             Ok(Length::Exact(time)) => time.is_negative(),

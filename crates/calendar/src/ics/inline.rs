@@ -31,7 +31,7 @@ pub(crate) fn read_inline(text: &str) -> Result<Series, String> {
     let mut zone = None;
     for word in text.split_whitespace().map(|word| word.replace(['\u{2013}', '\u{2014}'], "-")) {
         let time = word.starts_with(|first: char| first.is_ascii_digit() || first == '-');
-        if time && hours.is_empty() || time && !word.contains('/') {
+        if time {
             hours.push_str(word.trim_end_matches(','));
         } else if !word.contains(':') && (word.contains('/') || word.eq_ignore_ascii_case("UTC")) {
             zone = Some(Zones::default().find(&word)?);

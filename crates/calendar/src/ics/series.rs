@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use jiff::{
     SignedDuration, Timestamp,
     civil::{DateTime, Time},
-    tz::TimeZone,
+    tz::{AmbiguousOffset, TimeZone},
 };
 
 use super::{
@@ -144,6 +144,9 @@ impl Series {
         let mut found = Instances::default();
         // The start is an instance whether or not the rule meets it (RFC 5545, 3.8.5.3).
         found.taking_place.insert(start);
+        if self.is_in_gap(start, zone) {
+            found.skipped.push(start);
+        }
         for rule in &event.rules {
             let mut count = 0;
             for instance in rule.instances(start, first, last) {
@@ -202,7 +205,8 @@ impl Series {
     }
 
     fn is_in_gap(&self, local: DateTime, zone: &TimeZone) -> bool {
-        !self.is_all_day() && zone.to_timestamp(local).is_ok_and(|at| zone.to_datetime(at) != local)
+        !self.is_all_day()
+            && matches!(zone.to_ambiguous_timestamp(local).offset(), AmbiguousOffset::Gap { .. })
     }
 
     fn is_past(&self, until: Until, instance: DateTime, zone: &TimeZone, calendar: &Calendar) -> bool {

@@ -10,10 +10,6 @@ use jiff::{
 
 use super::rule::{Frequency, Recurrence};
 
-/// Intervals without an instance after which a rule is taken to never happen: 29 February every fourth
-/// year on a given weekday comes within 40 years, and the days of 40 years are fewer.
-const BARREN: u32 = 15_000;
-
 impl Recurrence {
     /// Local times of a series that starts at `start`, in order, up to and with `last`. Without a count
     /// those before `from` may be left out. A start that the rule does not meet is no instance.
@@ -33,7 +29,7 @@ impl Recurrence {
                     return (next <= last).then_some(next);
                 }
                 let first = self.interval_start(start.date(), interval)?;
-                if first > last.date() || barren > BARREN {
+                if first > last.date() || barren > self.patience() {
                     return None;
                 }
                 interval += 1;
@@ -49,6 +45,18 @@ impl Recurrence {
     /// Whether the rule has an instance at all.
     pub(crate) fn happens(&self, start: DateTime) -> bool {
         self.instances(start, start, DateTime::MAX).next().is_some()
+    }
+
+    /// Intervals without an instance after which a rule is taken to never happen: the calendar repeats
+    /// itself after 400 years; a shorter interval that finds nothing in 40 (29 February on each weekday)
+    /// finds nothing.
+    fn patience(&self) -> u32 {
+        match self.frequency {
+            Frequency::Daily => 15_000,
+            Frequency::Weekly => 2_100,
+            Frequency::Monthly => 1_200,
+            Frequency::Yearly => 400,
+        }
     }
 
     /// Intervals that lie wholly before `from`.
@@ -104,21 +112,15 @@ impl Recurrence {
     }
 
     fn lets_pass(&self, start: Date, day: Date) -> bool {
-        let any = |list: &[i16], value: i16| list.is_empty() || list.contains(&value);
-        // Counted from either end.
-        let either = |list: &[i16], from_start: i16, length: i16| {
-            list.is_empty() || list.contains(&from_start) || list.contains(&(from_start - length - 1))
-        };
         let no_day = self.week_numbers.is_empty()
             && self.year_days.is_empty()
             && self.month_days.is_empty()
             && self.weekdays.is_empty();
-        let month_day = i16::from(day.day());
-        if !any(&self.months, i16::from(day.month()))
-            || !either(&self.month_days, month_day, i16::from(day.days_in_month()))
-            || !either(&self.year_days, day.day_of_year(), day.days_in_year())
-            || !self.in_week_number(day)
-            || !self.on_weekday(day)
+        if !self.months.is_empty() && !self.months.contains(&i16::from(day.month()))
+            || !self.month_days.is_empty() && !self.on_month_day(day)
+            || !self.year_days.is_empty() && !self.on_year_day(day)
+            || !self.week_numbers.is_empty() && !self.in_week_number(day)
+            || !self.weekdays.is_empty() && !self.on_weekday(day)
         {
             return false;
         }
@@ -139,6 +141,14 @@ impl Recurrence {
         }
     }
 
+    fn on_month_day(&self, day: Date) -> bool {
+        contains_either(&self.month_days, i16::from(day.day()), i16::from(day.days_in_month()))
+    }
+
+    fn on_year_day(&self, day: Date) -> bool {
+        contains_either(&self.year_days, day.day_of_year(), day.days_in_year())
+    }
+
     fn on_weekday(&self, day: Date) -> bool {
         // A number counts within the month, unless the year has no months chosen.
         let within_month = self.frequency == Frequency::Monthly || !self.months.is_empty();
@@ -147,17 +157,13 @@ impl Recurrence {
             false => (day.day_of_year(), day.days_in_year()),
         };
         let (from_start, from_end) = ((at - 1) / 7 + 1, -((length - at) / 7 + 1));
-        self.weekdays.is_empty()
-            || self.weekdays.iter().any(|(nth, weekday)| {
-                *weekday == day.weekday() && (*nth == 0 || *nth == from_start || *nth == from_end)
-            })
+        self.weekdays.iter().any(|(nth, weekday)| {
+            *weekday == day.weekday() && (*nth == 0 || *nth == from_start || *nth == from_end)
+        })
     }
 
     /// Weeks as ISO 8601 numbers them, but from the rule's own first weekday.
     fn in_week_number(&self, day: Date) -> bool {
-        if self.week_numbers.is_empty() {
-            return true;
-        }
         let first_week = |year: i16| {
             // The first week is the one with four days of the year, and so with 4 January.
             let fourth = Date::new(year, 1, 4).ok()?;
@@ -173,9 +179,7 @@ impl Recurrence {
             Some((weeks(first, day)? + 1, weeks(first, next)?))
         };
         // Days at the turn of the year that belong to another year's week are not of this interval.
-        number(year).is_some_and(|(week, weeks)| {
-            self.week_numbers.contains(&week) || self.week_numbers.contains(&(week - weeks - 1))
-        })
+        number(year).is_some_and(|(week, weeks)| contains_either(&self.week_numbers, week, weeks))
     }
 
     fn times(&self, start: Time) -> Vec<Time> {
@@ -196,6 +200,11 @@ impl Recurrence {
         times.dedup();
         times
     }
+}
+
+/// Whether a list has a number, counted from 1 at the start or from -1 at the end of `length`.
+fn contains_either(list: &[i16], from_start: i16, length: i16) -> bool {
+    list.contains(&from_start) || list.contains(&(from_start - length - 1))
 }
 
 /// From 1 at the start or -1 at the end to an index.

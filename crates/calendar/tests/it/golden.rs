@@ -311,6 +311,7 @@ fn london() -> String {
 
 /// Protects every date that the facts hold for golden; prints id, what is asked, expected and got.
 #[test]
+#[expect(clippy::print_stdout, reason = "the table is what the test shows")]
 fn g1_to_g30() {
     let mut rows = business_days();
     rows.extend(events());

@@ -181,10 +181,23 @@ fn a_text_that_is_no_rule_is_explained() {
         ("weekdays 25:00-26:00", "write it as 09:00"),
         ("weekdays 09:00-09:00", "begins and ends at the same time"),
         ("FREQ=MONTHLY;BYDAY=FR", "none of the days"),
+        ("february 30", "it never happens: February has no day 30"),
+        ("31st of april", "it never happens: April has no day 31"),
+        ("2026-02-30", "it never happens"),
+        ("WD+32", "it never happens: no month has 32 business days"),
+        ("2026-11-03 since 2027-01-01", "it never happens"),
+        ("every monday since 2027-01-01 until 2026-01-01", "it never happens"),
+        ("WD+5..WD-2", "the earlier business day first"),
+        ("15th of month else tomorrow", "where a day off moves to"),
+        ("last day of fiscal year", "how the fiscal year runs"),
+        ("last day of year in a year from october", "names no `fiscal month`"),
+        ("last day of fiscal year in a 4-4-4 year ending last saturday of june", "is no fiscal year"),
+        ("november 11 Asia/Shangai", "is no IANA time zone"),
     ] {
         let said = Rule::parse(rule).unwrap_err().to_string();
         assert!(said.contains(why), "{rule}: {said}");
-        assert!(said.contains("understood are `last business day of month`"), "{said}");
+        let forms = said.contains("understood are `last business day of month`");
+        assert_eq!(forms, !said.contains("never happens"), "{said}");
     }
     assert_eq!(Rule::parse(" WD-3 ").unwrap().to_string(), "WD-3");
 }

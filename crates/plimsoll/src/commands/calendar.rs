@@ -5,8 +5,8 @@ use std::{
     process::ExitCode,
 };
 
-use jiff::{Timestamp, ToSpan, civil::Date};
-use plimsoll_calendar::{Calendar as Business, CalendarError, Feed, Rule, Series};
+use jiff::{SignedDuration, Timestamp, ToSpan, civil::Date};
+use plimsoll_calendar::{Calendar as Business, CalendarError, Feed, Occurrence, Rule, Series};
 use plimsoll_plan::Spec;
 
 use super::calendar_page::{Page, Row};
@@ -44,6 +44,9 @@ pub(crate) struct Calendar {
 
 /// How far ahead is looked for the occurrences that were asked for.
 const YEARS: i64 = 30;
+
+/// How closely the end of the known days is looked for.
+const SHORTEST: SignedDuration = SignedDuration::from_mins(30);
 
 /// Something that takes place.
 enum Source<'a> {
@@ -98,7 +101,7 @@ impl Calendar {
         let text = std::fs::read_to_string(file).map_err(failure::file(file))?;
         if is_holiday_file(&text) {
             let zone = self.zone.as_deref();
-            return self.days_off(&calendars::calendar(settings, &absolute(file), zone, here)?);
+            return self.days_off(&calendars::calendar(settings, &name, zone, here)?);
         }
         let spec = Spec::parse(&text).map_err(failure::in_file(file))?;
         let folder = file.parent().unwrap_or(here);
@@ -155,8 +158,10 @@ impl Calendar {
         let mut open: Vec<(&Event<'_>, bool)> = events.iter().map(|event| (event, true)).collect();
         let mut stopped = None;
         let mut chunk = from;
-        for _ in 0..YEARS {
-            let to = self.later(calendar, chunk, 1.year())?;
+        let end = self.later(calendar, from, YEARS.years())?;
+        // A little first: of a large file only what is shown should be made.
+        for length in [1.day(), 1.week(), 1.month()].into_iter().chain(std::iter::repeat(1.year())) {
+            let to = self.later(calendar, chunk, length)?.min(end);
             for (event, known) in &mut open {
                 if !*known {
                     continue;
@@ -166,9 +171,8 @@ impl Calendar {
                 if let Some(end) = end {
                     (*known, stopped) = (false, Some(end));
                 }
-                notes.extend(event.gaps(calendar, chunk, to));
             }
-            if page.occurrences.len() >= self.next || open.iter().all(|(_, known)| !known) {
+            if page.occurrences.len() >= self.next || open.iter().all(|(_, known)| !known) || to == end {
                 break;
             }
             chunk = to;
@@ -179,12 +183,10 @@ impl Calendar {
                 page.understood(event.name.clone(), event.said());
             }
         }
-        if page.occurrences.is_empty() {
-            return Err(match stopped {
-                Some(end) => Failure::input(end),
-                None => nothing(&events, calendar, from),
-            });
-        }
+        let Some(last) = page.occurrences.last().map(Row::end) else {
+            return Err(nothing(&events, calendar, from, stopped));
+        };
+        notes.extend(events.iter().flat_map(|event| event.gaps(calendar, from, last)));
         if page.occurrences.len() < self.next {
             notes.push(match stopped {
                 Some(end) => end.to_string(),
@@ -252,34 +254,31 @@ impl Event<'_> {
         to: Timestamp,
         first: bool,
     ) -> Result<(Vec<Row>, Option<CalendarError>), Failure> {
-        let mut rows = Vec::new();
-        let mut add = |from: Timestamp, to: Timestamp, first: bool| -> Result<(), CalendarError> {
-            let windows = match &self.source {
-                Source::Rule(rule) => rule.occurrences(calendar, from, to)?,
-                Source::Series(series) => series.occurrences(calendar, from, to)?,
-            };
-            let begins = windows.into_iter().filter(|window| first || window.start >= from);
-            rows.extend(
-                begins.map(|window| Row::new(&self.name, &window.id, window.start, window.end, calendar)),
-            );
-            Ok(())
+        let windows = match &self.source {
+            Source::Rule(rule) => rule.occurrences(calendar, from, to),
+            Source::Series(series) => series.occurrences(calendar, from, to),
         };
-        let whole = add(from, to, first);
-        match whole {
-            Ok(()) => Ok((rows, None)),
-            Err(CalendarError::Unknown { .. }) => {
-                // The known days end in this year: week by week as far as they go.
-                let mut week = from;
-                while week < to {
-                    let next = week
-                        .saturating_add(jiff::SignedDuration::from_hours(7 * 24))
-                        .map_err(Failure::input)?;
-                    if let Err(end) = add(week, next.min(to), first && week == from) {
-                        return Ok((rows, Some(end)));
-                    }
-                    week = next;
+        match windows {
+            Ok(windows) => {
+                let begins = windows.into_iter().filter(|window| first || window.start >= from);
+                let row =
+                    |window: Occurrence| Row::new(&self.name, &window.id, window.start, window.end, calendar);
+                Ok((begins.map(row).collect(), None))
+            }
+            Err(end @ CalendarError::Unknown { .. }) => {
+                // The known days end in this range: as far as they go.
+                let half = from.duration_until(to) / 2;
+                if half < SHORTEST {
+                    return Ok((Vec::new(), Some(end)));
                 }
-                Ok((rows, None))
+                let middle = from.checked_add(half).map_err(Failure::input)?;
+                let (mut rows, end) = self.within(calendar, from, middle, first)?;
+                if end.is_some() {
+                    return Ok((rows, end));
+                }
+                let (more, end) = self.within(calendar, middle, to, false)?;
+                rows.extend(more);
+                Ok((rows, end))
             }
             Err(error) => Err(Failure::input(error)),
         }
@@ -308,11 +307,18 @@ impl Event<'_> {
     }
 }
 
-/// Nothing is to come: the events are over, or never were.
-fn nothing(events: &[Event<'_>], calendar: &Business, from: Timestamp) -> Failure {
+/// Nothing is to come: the events are over, were never, or cannot be known.
+fn nothing(
+    events: &[Event<'_>],
+    calendar: &Business,
+    from: Timestamp,
+    stopped: Option<CalendarError>,
+) -> Failure {
     let (first, last) = calendar.valid();
-    let ever = |event: &Event<'_>| match &event.source {
+    let never = |event: &Event<'_>| match &event.source {
         Source::Rule(rule) => {
+            // Periods that reach out of the known days are left out.
+            let (first, last) = (first.saturating_add(400.days()), last.saturating_sub(400.days()));
             let bounds =
                 calendar.start_of_day(first).and_then(|first| Ok((first, calendar.start_of_day(last)?)));
             // What cannot be known for all years may well have happened.
@@ -322,13 +328,14 @@ fn nothing(events: &[Event<'_>], calendar: &Business, from: Timestamp) -> Failur
         }
         Source::Series(_) => false,
     };
-    match events.iter().find(|event| ever(event)) {
-        Some(event) => Failure::input(format!(
+    match (events.iter().find(|event| never(event)), stopped) {
+        (Some(event), _) => Failure::input(format!(
             "the rule `{}` never happens: on the {} calendar no day from {first} through {last} meets it",
             event.name,
             calendar.name()
         )),
-        None => Failure::no_data(format!(
+        (None, Some(end)) => Failure::input(end),
+        (None, None) => Failure::no_data(format!(
             "nothing takes place from {} on, within {YEARS} years; give an earlier --from",
             calendar.local_date(from)
         )),
@@ -338,8 +345,4 @@ fn nothing(events: &[Event<'_>], calendar: &Business, from: Timestamp) -> Failur
 /// A holiday file says how long it is known for; a spec doesn't.
 fn is_holiday_file(text: &str) -> bool {
     text.lines().any(|line| line.trim_start().starts_with("valid_through"))
-}
-
-fn absolute(file: &Path) -> String {
-    file.display().to_string()
 }

@@ -57,6 +57,11 @@ impl Row {
             hours: start.duration_until(end).as_secs_f64() / 3600.0,
         }
     }
+
+    /// First instant after it.
+    pub(super) fn end(&self) -> Timestamp {
+        self.end_utc
+    }
 }
 
 /// `-05:00`
@@ -108,10 +113,16 @@ impl Page {
             ("known".to_owned(), format!("{} through {}", about.valid_from, about.valid_through)),
             ("zone".to_owned(), about.zone.clone()),
         ];
-        lines.extend(self.understood.iter().map(|(event, said)| (event.clone(), said.clone())));
+        // Of a single event the name is said already.
+        let many = self.understood.len() != 1;
+        lines.extend(self.understood.iter().map(|(event, said)| match many {
+            true => (event.clone(), said.clone()),
+            false => ("event".to_owned(), format!("{event}: {said}")),
+        }));
         lines.extend(self.occurrences.iter().map(|row| {
+            let event = if many { format!("  {}", row.event) } else { String::new() };
             let when = format!("{} .. {}", row.start, row.end);
-            (row.id.clone(), format!("{when}   {} .. {}   {}", row.start_utc, row.end_utc, row.event))
+            (row.id.clone(), format!("{when}  {} .. {}{event}", row.start_utc, row.end_utc))
         }));
         lines.extend(self.notes.iter().map(|note| ("note".to_owned(), note.clone())));
         lines
