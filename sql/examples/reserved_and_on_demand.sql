@@ -5,8 +5,8 @@ WITH bought AS (
   SELECT 'azure.ai.openai/provisioned/datazone/gpt-5.2' AS pool, CAST(4050 AS DECIMAL(18, 2)) AS paid_usd
 ), spent AS (
   SELECT substr(CAST(a.start_day AS VARCHAR), 1, 7) AS month,
-    sum(CASE WHEN cost_basis = 'units' THEN list_usd END) AS covered_usd,
-    sum(CASE WHEN cost_basis <> 'units' THEN cost_usd END) AS on_demand_usd
+    sum(CASE WHEN cost_basis = 'units' THEN list_usd ELSE CAST(0 AS DECIMAL(38, 12)) END) AS covered_usd,
+    sum(CASE WHEN cost_basis = 'units' THEN CAST(0 AS DECIMAL(38, 12)) ELSE cost_usd END) AS on_demand_usd
   FROM attempts a
   GROUP BY substr(CAST(a.start_day AS VARCHAR), 1, 7)
 )
