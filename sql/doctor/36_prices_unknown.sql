@@ -6,8 +6,8 @@
 -- mend: Add `prices`, in USD a million tokens, to a row for it in a folder of your own; `plimsoll catalog show
 --   {pool}` prints what there is.
 WITH calls AS (
-  SELECT service, pool, cost_usd IS NULL AND input_tokens IS NOT NULL AND output_tokens IS NOT NULL AS unpriced,
-    start_time
+  SELECT service, pool, start_time,
+    cost_usd IS NULL AND input_tokens IS NOT NULL AND (output_tokens IS NOT NULL OR kind <> 'model_call') AS unpriced
   FROM model_calls
   WHERE start_day >= $since
 ), totals AS (

@@ -8,8 +8,9 @@ WITH attempted AS (
 ), metered AS (
   SELECT a, meter(a['pool'], a['start_time'], a['service_tier'], a['throttled'], a['billed'],
     a['input_tokens'], a['input_uncached'], a['cache_read'], a['cache_write'], a['cache_write_1h'],
-    coalesce(a['output_tokens'], CASE WHEN a['kind'] <> 'model_call' THEN 0 END), a['reasoning_tokens'],
-    a['audio_tokens'], a['max_output_tokens']) AS m
+    -- Embeddings and reranking have no output to tell of.
+    coalesce(a['output_tokens'], CASE WHEN a['kind'] <> 'model_call' AND a['input_tokens'] IS NOT NULL THEN 0 END),
+    a['reasoning_tokens'], a['audio_tokens'], a['max_output_tokens']) AS m
   FROM attempted
 )
 SELECT a, m['cost_usd'] AS cost_usd, m['list_usd'] AS list_usd,

@@ -8,7 +8,7 @@
 WITH costs AS (
   SELECT a['run_id'] AS run_id,
     CASE WHEN count(*) = count(cost_usd) THEN sum(cost_usd) END AS cost_usd,
-    coalesce(sum(cost_usd), 0) AS known_cost_usd,
+    coalesce(sum(cost_usd), CAST(0 AS DECIMAL(38, 12))) AS known_cost_usd,
     CAST(count(CASE WHEN a['billed'] THEN cost_usd END) AS DOUBLE)
       / nullif(count(CASE WHEN a['billed'] THEN 1 END), 0) AS cost_coverage
   FROM priced
@@ -59,8 +59,9 @@ SELECT
   run['stall_ms'] AS stall_ms,
   run['input_growth'] AS input_growth,
   run['expansion'] AS expansion,
-  CASE WHEN c.run_id IS NOT NULL THEN c.cost_usd WHEN run['input_tokens'] IS NOT NULL THEN 0 END AS cost_usd,
-  coalesce(c.known_cost_usd, 0) AS known_cost_usd,
+  CASE WHEN c.run_id IS NOT NULL THEN c.cost_usd WHEN run['input_tokens'] IS NOT NULL
+    THEN CAST(0 AS DECIMAL(38, 12)) END AS cost_usd,
+  coalesce(c.known_cost_usd, CAST(0 AS DECIMAL(38, 12))) AS known_cost_usd,
   c.cost_coverage AS cost_coverage,
   run['usage_coverage'] AS usage_coverage,
   run['complete'] AS complete,

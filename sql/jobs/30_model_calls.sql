@@ -26,7 +26,7 @@ SELECT
   c['output_tokens'] AS output_tokens, c['reasoning_tokens'] AS reasoning_tokens,
   c['retrieved_tokens'] AS retrieved_tokens, c['history_tokens'] AS history_tokens,
   c['tool_result_tokens'] AS tool_result_tokens, c['max_output_tokens'] AS max_output_tokens,
-  CASE WHEN p.run_id IS NULL THEN 0 ELSE p.cost_usd END AS cost_usd,
+  CASE WHEN p.run_id IS NULL THEN CAST(0 AS DECIMAL(38, 12)) ELSE p.cost_usd END AS cost_usd,
   c['prompt_version'] AS prompt_version, c['usage_source'] AS usage_source,
   c['input_basis'] AS input_basis, c['weight'] AS weight, CAST(c['run_start_time'] AS DATE) AS start_day
 FROM (SELECT unnest(model_calls) AS c FROM assembled)

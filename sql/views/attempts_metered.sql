@@ -12,7 +12,9 @@ SELECT * EXCLUDE (m),
   CAST(round(coalesce(weight, 1) * 1000000) AS BIGINT) AS w
 FROM (
   SELECT *, meter(pool, start_time, service_tier, throttled, billed, input_tokens, input_uncached, cache_read,
-    cache_write, cache_write_1h, coalesce(output_tokens, CASE WHEN kind <> 'model_call' THEN 0 END),
+    cache_write, cache_write_1h,
+    -- Embeddings and reranking have no output to tell of.
+    coalesce(output_tokens, CASE WHEN kind <> 'model_call' AND input_tokens IS NOT NULL THEN 0 END),
     reasoning_tokens, audio_tokens, max_output_tokens) AS m
   FROM attempts
 )

@@ -12,7 +12,7 @@ SELECT start_day, workflow, tenant, tier, account, region, pool, service_tier,
   count(*) AS attempts,
   count(CASE WHEN billed THEN 1 END) AS billed,
   CASE WHEN count(*) = count(cost_usd) THEN CAST(sum(cost_usd * times) AS DECIMAL(38, 12)) END AS cost_usd,
-  CAST(coalesce(sum(cost_usd * times), 0) AS DECIMAL(38, 12)) AS known_cost_usd,
+  CAST(coalesce(sum(cost_usd * times), CAST(0 AS DECIMAL(38, 18))) AS DECIMAL(38, 12)) AS known_cost_usd,
   CASE WHEN count(*) = count(list_usd) THEN CAST(sum(list_usd * times) AS DECIMAL(38, 12)) END AS list_usd,
   CAST(count(CASE WHEN billed THEN cost_usd END) AS DOUBLE)
     / nullif(count(CASE WHEN billed THEN 1 END), 0) AS cost_coverage,
