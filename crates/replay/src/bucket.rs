@@ -1,6 +1,6 @@
 //! The kinds of bucket that providers count with, behind one face.
 //!
-//! Leaves the rules' numbers to [`Quota`](crate::Quota) and the decision what to do with a refusal to
+//! Leaves the rules' numbers to [`Quota`] and the decision what to do with a refusal to
 //! the engine. The invariant: amounts and times are integers and exact; nothing is lost to rounding,
 //! since levels that flow are kept in amount x microseconds.
 

@@ -132,6 +132,12 @@ pub enum ReplayError {
         /// Its name.
         workflow: String,
     },
+    /// A need of which nothing is known.
+    #[error("no call that was replayed draws on {dimension}: measure some, or leave the limit out")]
+    NoDemand {
+        /// What was searched for.
+        dimension: String,
+    },
     /// A need that no amount satisfies.
     #[error(
         "no amount of {dimension} keeps every tier within its target, since something else refuses calls: \

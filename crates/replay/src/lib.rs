@@ -76,8 +76,8 @@
 //! [`Runs`] is what was measured, [`World`] what it is held against: [`Quota`]s, [`Pool`]s and tools
 //! with their slots, a [`Broker`]'s floors, a client's [`Retry`]. [`Arrivals`] are a recording as it
 //! was, or runs drawn whole at a [`Rate`], as unevenly as [`Burst::measure`] found. [`Replay::run`]
-//! makes an [`Outcome`]; [`replay_all`] makes one for each seed and [`spread`] says how far they lie
-//! apart; [`need`] searches for a limit.
+//! makes an [`Outcome`]; [`replay_all`] makes one for each seed and [`spread()`] says how far they lie
+//! apart; [`need()`] searches for a limit.
 //!
 //! # What is counted
 //!

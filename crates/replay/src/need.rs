@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::arrivals::Arrivals;
 use crate::engine::{Replay, Settings};
 use crate::error::ReplayError;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, PoolLimit};
 use crate::quota::{Quota, Rule};
 
 /// A share in parts per million, so that targets are compared in whole numbers.
@@ -96,7 +96,8 @@ pub type Case = (Arrivals, Settings);
 /// is within its target under each of the cases.
 ///
 /// # Errors
-/// Where no amount does, since something else turns calls away; and as [`Replay::run`].
+/// Where no amount does, since something else turns calls away; where nothing draws on the quota, so
+/// that nothing is known of its need; and as [`Replay::run`].
 pub fn need(replay: &Replay<'_>, cases: &[Case], search: &Search) -> Result<Need, ReplayError> {
     let Some(quota) = replay.world().quotas.get(search.quota) else {
         let quotas = replay.world().quotas.len();
@@ -163,13 +164,18 @@ impl Trial<'_> {
 
     /// The smallest limit known to turn nobody away, from replays without one.
     fn upper(&mut self, quota: &Quota) -> Result<u64, ReplayError> {
-        let mut upper = 0;
+        let (mut upper, mut demand) = (0, 0);
         for case in self.cases {
             let outcome = self.run(unlimited(quota), case)?;
             if !self.search.holds(&outcome) {
                 return Err(ReplayError::OtherBinds { dimension: quota.dimension.clone() });
             }
-            upper = upper.max(self.peak(quota, &outcome));
+            let limits = self.limits(quota, &outcome);
+            demand += limits.iter().map(|limit| limit.operations).sum::<u64>();
+            upper = upper.max(self.peak(quota, &limits));
+        }
+        if demand == 0 {
+            return Err(ReplayError::NoDemand { dimension: quota.dimension.clone() });
         }
         // A shorter window after rounding, a bucket with a burst of its own: rarely one step short.
         while !self.holds(upper)? {
@@ -181,34 +187,33 @@ impl Trial<'_> {
         Ok(upper)
     }
 
-    /// The amount whose window and slice hold what was drawn in the busiest.
-    fn peak(&self, quota: &Quota, outcome: &Outcome) -> u64 {
-        let names: Vec<&str> = self
-            .replay
-            .world()
-            .pools
-            .iter()
-            .filter(|pool| pool.quotas.contains(&self.search.quota))
-            .map(|pool| pool.name.as_str())
-            .collect();
+    /// What an outcome tells of the quota, pool by pool.
+    fn limits<'o>(&self, quota: &Quota, outcome: &'o Outcome) -> Vec<&'o PoolLimit> {
+        let pools = &self.replay.world().pools;
+        let binds = |limit: &PoolLimit| {
+            let mut of_name = pools.iter().filter(|pool| pool.name == limit.pool);
+            limit.dimension == quota.dimension && of_name.any(|pool| pool.quotas.contains(&self.search.quota))
+        };
+        outcome.pools.iter().filter(|&limit| binds(limit)).collect()
+    }
+
+    /// The amount whose window and slice hold what was drawn in the busiest. Where several quotas
+    /// count one dimension of a pool, that of the largest of them, which is no less.
+    fn peak(&self, quota: &Quota, limits: &[&PoolLimit]) -> u64 {
         let window = u128::from(quota.limit().window.0);
-        let of = |limit: &crate::outcome::PoolLimit| {
+        let of = |limit: &&PoolLimit| {
             // A slice holds its share of the window's amount, so the window must hold so much more.
             let over = u128::from(limit.window_s.max(1));
             let most = (u128::from(limit.peak.max(limit.drawn)) * window).div_ceil(over);
             match &quota.rule {
-                // Units are told; the unlimited replay was at the shortest window.
+                // In units; without a limit the window is the shortest.
                 Rule::Shrinking { per_unit_second, .. } => {
                     most.div_ceil((u128::from(*per_unit_second) * window).max(1))
                 }
                 _ => most,
             }
         };
-        let limits = outcome
-            .pools
-            .iter()
-            .filter(|limit| limit.dimension == quota.dimension && names.contains(&limit.pool.as_str()));
-        u64::try_from(limits.map(of).max().unwrap_or(0)).unwrap_or(u64::MAX)
+        u64::try_from(limits.iter().map(of).max().unwrap_or(0)).unwrap_or(u64::MAX)
     }
 
     /// Halves the range until it is as narrow as asked for.

@@ -1,6 +1,6 @@
 //! What runs are replayed against: quotas, pools, and the rules of tiers.
 //!
-//! Leaves runs to [`Runs`](crate::Runs). The invariant: a [`World`] that was checked against its runs
+//! Leaves runs to [`Runs`]. The invariant: a [`World`] that was checked against its runs
 //! leads to no index that is not there.
 
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! How a step is laid out in memory: its head, its routes with their draws, then who waits for it.
 //!
-//! The invariant: what [`write`] lays down is what the accessors read, word for word; all of a step
+//! The invariant: what [`write()`] lays down is what the accessors read, word for word; all of a step
 //! is in one stretch, two lines of cache for a call of three dimensions.
 
 use super::{Draw, Step};

@@ -27,12 +27,12 @@ fn erlang_c(servers: u32, offered: f64) -> f64 {
 }
 
 /// Mean wait, 95th percentile of waits and mean number inside, with their standard errors, over 24
-/// seeds of fifty thousand calls.
+/// seeds of twenty-five thousand calls.
 fn waits(servers: u32, per_second: f64) -> Result<[(f64, f64); 3], plimsoll_replay::ReplayError> {
     let runs = exponential()?;
     let world = World { pools: vec![Pool { slots: Some(servers), ..open("station") }], ..World::default() };
     let replay = Replay::new(&world, &runs)?;
-    let length = Micros::seconds((50_000.0 / per_second) as u64);
+    let length = Micros::seconds((25_000.0 / per_second) as u64);
     let rate = Rate::steady(0, Micros::ZERO, length, 60.0 * per_second);
     let mut cases = Vec::new();
     for seed in 0..24 {
@@ -65,7 +65,7 @@ fn agrees(name: &str, (mean, error): (f64, f64), expected: f64) {
 /// the number inside `lambda Wq + a`.
 #[test]
 fn waits_of_one_and_of_many_servers() -> Tested {
-    for (servers, per_second) in [(1, 0.7), (4, 3.2), (16, 13.6)] {
+    for (servers, per_second) in [(1, 0.6), (4, 2.8), (16, 12.8)] {
         let waiting = erlang_c(servers, per_second);
         let spare = f64::from(servers) - per_second;
         let wait = waiting / spare;

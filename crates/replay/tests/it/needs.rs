@@ -140,5 +140,12 @@ fn what_another_limit_refuses_is_no_need() -> Tested {
     let nothing =
         need(&Replay::new(&world, &calls)?, &recorded(&calls), &Search { quota: 3, ..exactly(&[0]) });
     assert!(matches!(nothing, Err(ReplayError::Quota { .. })));
+    // T43: of what nothing is known of, nothing is recommended; not 0.
+    let replay = Replay::new(&limited(quota(1, FIXED)), &calls)?;
+    let silent = [(Arrivals::default(), Settings::until(Micros::HOUR))];
+    for cases in [&silent[..], &[]] {
+        let unknown = need(&replay, cases, &exactly(&[0]));
+        assert_eq!(unknown, Err(ReplayError::NoDemand { dimension: "tokens".to_owned() }));
+    }
     Ok(())
 }

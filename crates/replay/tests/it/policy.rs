@@ -225,6 +225,25 @@ fn a_queue_that_grows_says_how_fast() -> Tested {
     Ok(())
 }
 
+/// The keys that the command's JSON has, with whole numbers for tokens and money.
+#[test]
+fn an_outcome_is_json() -> Result<(), Box<dyn std::error::Error>> {
+    let pair = runs([of_tier(1, Micros::ZERO, 60), of_tier(1, Micros::SECOND, 60)])?;
+    let told = serde_json::to_value(replayed(&limited(quota(100, FIXED)), &pair)?)?;
+    let tier = &told["tiers"][0];
+    assert_eq!(
+        ["tier", "operations", "throttled", "completed", "nano_usd"].map(|key| tier[key].as_u64()),
+        [1, 2, 1, 1, 0].map(Some)
+    );
+    assert_eq!(tier["wait_p95_ms"].as_f64(), Some(0.0));
+    let pool = &told["pools"][0];
+    assert_eq!((&pool["pool"], &pool["dimension"]), (&"pool".into(), &"tokens".into()));
+    assert_eq!((pool["limit"].as_u64(), pool["peak"].as_u64()), (Some(100), Some(120)));
+    assert_eq!(pool["throttled_share"].as_f64(), Some(0.5));
+    assert_eq!(told["little"]["exact"].as_bool(), Some(true));
+    Ok(())
+}
+
 /// What does not fit together is refused with words that say what to change.
 #[test]
 fn what_does_not_fit_is_refused() -> Tested {
