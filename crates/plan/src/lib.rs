@@ -42,6 +42,7 @@ pub use measured::*;
 pub use plimsoll_toml::Fault as SpecError;
 pub use quantity::{Quantity, QuantityError};
 pub use queue::poisson_quantile;
+pub use rates::{EventRatePlan, GrowthAhead, GrowthPlan, GrowthScore, LoadPlan, OccurrencePlan};
 pub use reservations::break_even;
 pub use size::{MixPart, SIZE_DIMENSIONS, SizeError, SizeInput, SizeLimit, SizeOutput, size};
 pub use spec::*;

@@ -82,7 +82,9 @@ pub(crate) fn need(
 ) -> Result<Needed, PlanError> {
     let headroom = context.with_headroom();
     let candidate = |at, occurrence, demand: Demand, rates, limit| {
-        let need = (&demand.floor * &headroom).ceil();
+        // Headroom is for what no forecast tells, so it is not put on top of the forecast's interval:
+        // the larger of the two counts.
+        let need = (&demand.floor * &headroom).max(demand.high.clone()).ceil();
         Candidate { at, occurrence, demand, rates, limit, need }
     };
     let by_state: Vec<Option<Demand>> =
@@ -198,10 +200,12 @@ fn busy_minutes(context: &Context<'_>, pool: &PoolMeasured, counted: &Counted) -
             floor: (&floor * &share.amount.into()).over(&total).unwrap_or_default(),
             n: stat.n,
             rate_from: "measured",
+            own_weight: None,
         })
         .collect();
     parts.sort_by(|one, other| other.floor.cmp(&one.floor).then_with(|| one.workflow.cmp(&other.workflow)));
-    Some(Demand { mean: mean(stat)?, floor, basis, admission: floors.0, settlement: floors.1, parts })
+    let (mean, high) = (mean(stat)?, floor.clone());
+    Some(Demand { mean, floor, high, basis, admission: floors.0, settlement: floors.1, parts })
 }
 
 /// Peak of the sum over all states, and the sum of each workflow's own peak.
@@ -257,6 +261,8 @@ fn row(context: &Context<'_>, counted: &Counted, chosen: &Candidate<'_>) -> Dime
         censored,
         n: demand.parts.first().map_or(0, |part| part.n),
         rate_from: demand.parts.first().map_or("measured", |part| part.rate_from).to_owned(),
+        own_weight: demand.parts.first().and_then(|part| part.own_weight),
+        forecast_p95: (demand.high > demand.floor).then(|| demand.high.ceil()),
         ..DimensionPlan::default()
     }
 }
@@ -299,11 +305,19 @@ fn derivation(
         ));
     }
     let headroom = &context.spec().policy.headroom;
+    let headed = &demand.floor * &context.with_headroom();
     lines.push(format!(
         "{percentile} floor {} x (1 + {headroom}) = {}",
         demand.floor,
-        Quantity::from(chosen.need)
+        Quantity::from(headed.ceil())
     ));
+    if demand.high > demand.floor {
+        let counts = if demand.high > headed { "forecast" } else { "headroom" };
+        lines.push(format!(
+            "at the P95 of the forecast rates the floor is {}: the larger of the two counts, here the {counts}",
+            Quantity::from(demand.high.ceil())
+        ));
+    }
     let day = context.input.calendar.local_date(chosen.at);
     lines.push(match chosen.limit {
         Some(limit) => format!("limit in force on {day}: {}", Quantity::from(limit)),
@@ -311,6 +325,9 @@ fn derivation(
     });
     match (chosen.occurrence, plan.occurrences) {
         (None, _) => {}
+        (Some(_), 0) if plan.rate_from == "assumed" => {
+            lines.push("no past occurrence was measured: the rate is an assumption".to_owned());
+        }
         (Some(_), 0) => lines.push("no past occurrence was measured: the rate is the spec's word".to_owned()),
         (Some(_), 1) => lines.push("one past occurrence was measured, which is no trend".to_owned()),
         (Some(_), n) => lines.push(format!(
@@ -375,7 +392,9 @@ fn fix_first(
     let (true, Some(limit)) = (chosen.exceeds() && freed > 0, chosen.limit) else { return };
     let left =
         (&chosen.demand.floor - &freed.into()).max(chosen.demand.settlement.clone().unwrap_or_default());
-    let need = (&left * headroom).ceil();
+    // What the forecast adds is freed in the same share.
+    let high = (&left * &chosen.demand.high).over(&chosen.demand.floor).unwrap_or_default();
+    let need = (&left * headroom).max(high).ceil();
     if need > limit {
         return;
     }

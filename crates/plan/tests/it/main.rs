@@ -3,6 +3,7 @@
 
 mod plan;
 mod properties;
+mod rates;
 mod size;
 mod spec;
 mod windows;
