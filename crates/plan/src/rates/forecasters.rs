@@ -25,7 +25,7 @@ pub(crate) enum Method {
     SeasonalNaive,
     /// The median of all slopes, damped.
     TheilSen,
-    /// Exponential smoothing with an additive trend or none, damped or not, by information criterion.
+    /// Exponential smoothing with a damped additive trend, fitted.
     Ets,
 }
 
@@ -69,7 +69,7 @@ impl Method {
                 Some(ahead.map(|h| today + slope * damped(h)).collect())
             }
             Self::Ets => {
-                let fitted = AutoETS::new(1, "AZN").ok()?.fit(logs).ok()?;
+                let fitted = AutoETS::new(1, "AAN").ok()?.damped(true).ok()?.fit(logs).ok()?;
                 let points = fitted.predict(horizon, None).ok()?.point;
                 (points.len() == horizon && points.iter().all(|point| point.is_finite())).then_some(points)
             }
