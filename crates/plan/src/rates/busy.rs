@@ -53,20 +53,26 @@ pub(crate) fn normal(days: &[DayStarts], before: Date) -> Option<Quantity> {
 pub(crate) fn lived(
     context: &Context<'_>,
     workflow: &WorkflowMeasured,
+    moved: &[&EventWindows],
     days: &[DayStarts],
     event: &str,
 ) -> Vec<Lived> {
-    let all: Vec<(&OccurrenceMeasured, Option<&EventWindows>)> = occurrences(workflow, event)
-        .map(|occurrence| (occurrence, windows_of(context, occurrence)))
-        .collect();
+    let past: Vec<&EventWindows> =
+        moved.iter().copied().filter(|one| one.end() <= context.input.as_of).collect();
+    let windows_of = |occurrence: &OccurrenceMeasured| {
+        past.iter().copied().find(|past| past.event == event && past.start() == occurrence.start)
+    };
+    let all: Vec<(&OccurrenceMeasured, Option<&EventWindows>)> =
+        occurrences(workflow, event).map(|occurrence| (occurrence, windows_of(occurrence))).collect();
     let alone = |(_, windows): &&(&OccurrenceMeasured, Option<&EventWindows>)| {
-        windows.is_none_or(|windows| !meets_a_rarer_one(context, &workflow.workflow, windows))
+        windows.is_none_or(|windows| !meets_a_rarer_one(&past, windows))
     };
     let kept: Vec<_> = all.iter().filter(alone).collect();
     let kept = if kept.is_empty() { all.iter().collect() } else { kept };
-    kept.into_iter()
-        .filter_map(|(occurrence, windows)| one(context, workflow, days, occurrence, *windows))
-        .collect()
+    let one = |(occurrence, windows): &(&OccurrenceMeasured, Option<&EventWindows>)| {
+        one(context, workflow, days, occurrence, *windows)
+    };
+    kept.into_iter().filter_map(one).collect()
 }
 
 fn one(
@@ -99,21 +105,14 @@ fn one(
     })
 }
 
-fn windows_of<'c>(context: &'c Context<'_>, occurrence: &OccurrenceMeasured) -> Option<&'c EventWindows> {
-    let same = |past: &&EventWindows| past.event == occurrence.event && past.start() == occurrence.start;
-    context.windows.past.iter().find(same)
-}
-
-fn meets_a_rarer_one(context: &Context<'_>, workflow: &str, windows: &EventWindows) -> bool {
-    let count = |event: &str| context.windows.past.iter().filter(|past| past.event == event).count();
-    let meets = |other: &&EventWindows| {
-        other.event != windows.event
-            && other.workflows.contains_key(workflow)
-            && other
-                .windows
-                .iter()
-                .any(|one| windows.windows.iter().any(|own| one.0 < own.1 && own.0 < one.1))
+/// Whether an occurrence overlaps one of another event that takes place less often.
+fn meets_a_rarer_one(past: &[&EventWindows], windows: &EventWindows) -> bool {
+    let count = |event: &str| past.iter().filter(|past| past.event == event).count();
+    let meets = |other: &&&EventWindows| {
+        let apart = other.end() <= windows.start() || windows.end() <= other.start();
+        let overlap =
+            |one: &(Timestamp, Timestamp)| windows.windows.iter().any(|own| one.0 < own.1 && own.0 < one.1);
+        !apart && other.event != windows.event && other.windows.iter().any(overlap)
     };
-    let own = count(&windows.event);
-    context.windows.past.iter().filter(meets).any(|other| count(&other.event) < own)
+    past.iter().filter(meets).any(|other| count(&other.event) < count(&windows.event))
 }

@@ -3,7 +3,7 @@
 //! The invariants: a day is as long as the local clock made it, 23 or 25 hours where it changed; a
 //! normal day is a business day that no event of the workflow touches.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use jiff::civil::{Date, Weekday};
@@ -58,8 +58,13 @@ impl Days {
     }
 
     /// What a workflow started on each day.
-    pub(crate) fn starts(&self, context: &Context<'_>, workflow: &WorkflowMeasured) -> Vec<DayStarts> {
-        let moved = touched(context, &workflow.workflow);
+    pub(crate) fn starts(
+        &self,
+        context: &Context<'_>,
+        workflow: &WorkflowMeasured,
+        moved: &[&EventWindows],
+    ) -> Vec<DayStarts> {
+        let touched = touched(context, moved);
         let mut hours = workflow.hourly_starts.iter().peekable();
         let mut found = Vec::with_capacity(self.0.len());
         for day in &self.0 {
@@ -70,18 +75,18 @@ impl Days {
                     busiest_hour = busiest_hour.max(*starts);
                 }
             }
-            let normal = day.business && !moved.contains(&day.date);
+            let normal = day.business && !touched.contains(&day.date);
             found.push(DayStarts { date: day.date, normal, runs, busiest_hour });
         }
         found
     }
 }
 
-/// Local days that an event of the workflow touches.
-fn touched(context: &Context<'_>, workflow: &str) -> BTreeSet<Date> {
+/// Local days that these events touch.
+fn touched(context: &Context<'_>, events: &[&EventWindows]) -> BTreeSet<Date> {
     let calendar = context.input.calendar;
     let mut days = BTreeSet::new();
-    for (start, end) in events(context, workflow).flat_map(|event| &event.windows) {
+    for (start, end) in events.iter().flat_map(|event| &event.windows) {
         let last = end.checked_sub(jiff::SignedDuration::from_nanos(1)).map_or(*start, |last| last);
         let (first, last) = (calendar.local_date(*start), calendar.local_date(last));
         days.extend(first.series(jiff::ToSpan::day(1)).take_while(|day| *day <= last));
@@ -89,13 +94,15 @@ fn touched(context: &Context<'_>, workflow: &str) -> BTreeSet<Date> {
     days
 }
 
-/// Occurrences of events that move a workflow, past and coming.
-pub(crate) fn events<'c>(
-    context: &'c Context<'_>,
-    workflow: &'c str,
-) -> impl Iterator<Item = &'c EventWindows> {
-    let all = context.windows.past.iter().chain(&context.windows.coming);
-    all.filter(move |occurrence| occurrence.workflows.contains_key(workflow))
+/// Occurrences of events by the workflow that they move, past ones first.
+pub(crate) fn moving<'c>(context: &'c Context<'_>) -> BTreeMap<&'c str, Vec<&'c EventWindows>> {
+    let mut found = BTreeMap::<&str, Vec<&EventWindows>>::new();
+    for occurrence in context.windows.past.iter().chain(&context.windows.coming) {
+        for workflow in occurrence.workflows.keys() {
+            found.entry(workflow).or_default().push(occurrence);
+        }
+    }
+    found
 }
 
 /// Hours of the week, Monday 00:00 first, and behind them the 24 hours of holidays.

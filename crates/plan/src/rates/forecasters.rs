@@ -46,6 +46,17 @@ impl Method {
         }
     }
 
+    /// The same in words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Level => "no growth (the mean of the last four weeks)",
+            Self::Drift => "drift (the line from first to last week)",
+            Self::SeasonalNaive => "the same week a year ago",
+            Self::TheilSen => "a damped Theil-Sen trend",
+            Self::Ets => "exponential smoothing with a damped trend",
+        }
+    }
+
     /// The next `horizon` values; `None` where the series is too short for it.
     pub(crate) fn forecast(self, logs: &[f64], horizon: usize) -> Option<Vec<f64>> {
         let n = logs.len();

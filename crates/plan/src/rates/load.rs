@@ -10,8 +10,9 @@ use jiff::{SignedDuration, Timestamp};
 use crate::WorkflowMeasured;
 use crate::context::Context;
 use crate::quantity::Quantity;
-use crate::rates::days::{Hours, SLOTS, events};
+use crate::rates::days::{Hours, SLOTS};
 use crate::rates::rhythm::hour_floor;
+use crate::windows::EventWindows;
 
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 
@@ -35,13 +36,13 @@ pub(crate) fn hours_of_history(context: &Context<'_>, hours: &Hours) -> Vec<(Tim
 
 impl Load {
     pub(crate) fn new(
-        context: &Context<'_>,
         workflow: &WorkflowMeasured,
+        moved: &[&EventWindows],
         hours: &[(Timestamp, usize)],
     ) -> Self {
         let mut slots = vec![Vec::new(); SLOTS];
         let (Some((first, _)), Some((last, _))) = (hours.first(), hours.last()) else { return Self(slots) };
-        let windows = events(context, &workflow.workflow).flat_map(|event| &event.windows);
+        let windows = moved.iter().flat_map(|event| &event.windows);
         let windows: Vec<_> = windows.filter(|(start, end)| *start < *last + HOUR && *first < *end).collect();
         let mut starts = workflow.hourly_starts.iter().peekable();
         for (hour, slot) in hours {

@@ -61,7 +61,7 @@ impl Outlook {
     }
 
     /// How the expectation came about, as a clause.
-    pub(crate) fn told(&self, expected: &Expected, growth: Factor) -> String {
+    pub(crate) fn told(&self, expected: &Expected, growth: Factor, prior: &Prior) -> String {
         let n = self.lived.len();
         let past = match n {
             0 => "no past occurrence".to_owned(),
@@ -81,13 +81,17 @@ impl Outlook {
         };
         let grown =
             if growth == Factor::NONE { String::new() } else { format!(", grown {:.3} times", growth.point) };
+        let learned = match prior.learned_from {
+            0 => String::new(),
+            n => format!("; what is assumed of events was learned from {n} workflows"),
+        };
         let source = if effect.n() == 0 {
             format!("an assumption, since {past} was measured")
         } else {
             format!("from {past}{bounds}; own data weighs {:.0} %", effect.own_weight() * 100.0)
         };
         format!(
-            "{} runs/min as likely exceeded as not and {} at P95: {normal} in the busy hour of normal days{grown}, x {:.4} and {:.4} ({source})",
+            "{} runs/min as likely exceeded as not and {} at P95: {normal} in the busy hour of normal days{grown}, x {:.4} and {:.4} ({source}{learned})",
             expected.p50,
             expected.planned,
             effect.quantile(0.50, growth.sd),

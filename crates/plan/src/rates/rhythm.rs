@@ -13,7 +13,7 @@ use crate::WorkflowMeasured;
 use crate::context::{Context, PlanError};
 use crate::quantity::Quantity;
 use crate::rates::busy::{lived, normal};
-use crate::rates::days::{Days, Hours};
+use crate::rates::days::{Days, Hours, moving};
 use crate::rates::effect::Prior;
 use crate::rates::growth::{Factor, Growth};
 use crate::rates::load::{Load, hours_of_history};
@@ -83,18 +83,20 @@ impl<'a> Rhythm<'a> {
     pub(crate) fn new(context: &'a Context<'a>) -> Result<Self, PlanError> {
         let hours = Hours::new(context);
         let (days, history) = (Days::new(context)?, hours_of_history(context, &hours));
+        let moving = moving(context);
         let learn = |measured: &'a WorkflowMeasured| {
-            let starts = days.starts(context, measured);
+            let moved = moving.get(measured.workflow.as_str()).map_or(&[][..], Vec::as_slice);
+            let starts = days.starts(context, measured, moved);
             let normal = normal(&starts, context.today);
             let events = context.spec().events.iter();
             let events = events.filter(|event| event.workflows.contains_key(&measured.workflow));
             let outlook = |name: &'a str| {
-                let lived = lived(context, measured, &starts, name);
+                let lived = lived(context, measured, moved, &starts, name);
                 (name, Outlook { lived, normal: normal.clone(), effect: None })
             };
             let learned = Learned {
                 measured,
-                load: Load::new(context, measured, &history),
+                load: Load::new(measured, moved, &history),
                 growth: Growth::of(context, &starts),
                 outlooks: events.map(|event| outlook(&event.name)).collect(),
             };
@@ -128,7 +130,7 @@ impl<'a> Rhythm<'a> {
                 // Where two events overlap, the busier one is what happens. An event whose rate is
                 // not known has none: the ordinary rate would understate it.
                 let rates = moved.filter_map(|event| self.in_event(learned, event, at));
-                rates.max_by(|one, other| one.per_min.cmp(&other.per_min).then(one.high.cmp(&other.high)))
+                rates.reduce(busier)
             };
             rates.extend(rate.map(|rate| (*name, rate)));
         }
@@ -239,7 +241,7 @@ impl<'a> Rhythm<'a> {
         }
         let growth = self.growth(learned, at);
         let expected = outlook.expected(growth)?;
-        let how = outlook.told(&expected, growth);
+        let how = outlook.told(&expected, growth, &self.prior);
         Some(Rate {
             per_min: expected.p50,
             high: expected.planned,
@@ -249,6 +251,13 @@ impl<'a> Rhythm<'a> {
             how,
         })
     }
+}
+
+/// The busier of two rates, with the higher of what both may come to.
+fn busier(one: Rate, other: Rate) -> Rate {
+    let high = (&one.high).max(&other.high).clone();
+    let busier = if other.per_min > one.per_min { other } else { one };
+    Rate { high, ..busier }
 }
 
 /// The start of the UTC hour.

@@ -140,14 +140,14 @@ fn chosen(trend: &Trend) -> String {
     if method == baseline {
         format!(
             "{}: no forecaster beat it from {origins} origins (MASE {:.2}); {held}",
-            method.name(),
+            method.words(),
             mase(method)
         )
     } else {
         format!(
             "{} beat {} from {origins} origins (MASE {:.2} against {:.2}); {held}",
-            method.name(),
-            baseline.name(),
+            method.words(),
+            baseline.words(),
             mase(method),
             mase(baseline)
         )

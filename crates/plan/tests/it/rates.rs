@@ -9,6 +9,8 @@ use crate::plan::{codes, row};
 use crate::world::{CLOSE, SONNET, as_of, at, measured, new_york, plan};
 
 const INPUT: &str = "input_tokens_per_min";
+/// A year of closes, of the published worked example.
+const TWELVE: [f64; 12] = [1.62, 1.70, 1.85, 1.74, 1.90, 1.66, 1.78, 1.81, 1.69, 1.95, 1.73, 1.77];
 
 /// The close's spec with another rate for the invoice agent.
 fn close(rate: &str) -> String {
@@ -100,12 +102,11 @@ fn the_source_of_a_rate_is_the_best_that_is_known() {
 /// occurrence that it is no trend and of several how much the highest of them covers.
 #[test]
 fn occurrences_give_the_published_multipliers() {
-    let twelve = [1.62, 1.70, 1.85, 1.74, 1.90, 1.66, 1.78, 1.81, 1.69, 1.95, 1.73, 1.77];
     let cases: [(&[f64], f64, f64, f64, f64); 4] = [
         (&[], 1.8000, 2.5105, 3.8248, 0.0),
         (&[2.4], 2.0785, 2.7278, 3.7712, 0.5),
         (&[1.6, 1.9, 1.7], 1.7464, 2.1234, 2.6401, 0.75),
-        (&twelve, 1.7669, 1.9912, 2.2490, 12.0 / 13.0),
+        (&TWELVE, 1.7669, 1.9912, 2.2490, 12.0 / 13.0),
     ];
     let spec = close("{}");
     for (ratios, p50, p80, p95, weight) in cases {
@@ -286,4 +287,35 @@ fn without_normal_days_the_busiest_stands() {
     assert_eq!((told.rate_from.as_deref(), told.runs_per_min), (Some("measured"), Some(300.0)));
     assert_eq!((told.own_weight, told.past[0].ratio), (None, None));
     assert!(told.detail.contains("probability 1 in 3"), "{}", told.detail);
+}
+
+/// Protects the reviewer at the provider: where the forecast asks for more than headroom does, the
+/// request says that it is the forecast, and calls the figure so.
+#[test]
+fn a_request_says_which_margin_it_has() {
+    let spec = close("{}");
+    let asked = |ratios: &[f64]| {
+        let plan = plan(&spec, "", &lake(&spec, 57, |_| 600, &[("month-end close", ratios)]));
+        let request = plan.quota_requests.iter().find(|request| request.dimension == INPUT).unwrap();
+        let by = |margin: &str| request.evidence.contains_key(&format!("planned_p95_{margin}_{INPUT}"));
+        (request.justification.clone(), by("at_forecast_p95"), by("with_headroom"))
+    };
+    let (text, forecast, headroom) = asked(&[2.4]);
+    assert!(forecast && !headroom && text.contains("the forecast stays below in 95 of 100 cases"), "{text}");
+    let (text, forecast, headroom) = asked(&TWELVE);
+    assert!(headroom && !forecast && text.contains("35 % headroom"), "{text}");
+}
+
+/// Protects overlapping events: the busier rate is planned, and never less than either may come to.
+#[test]
+fn overlapping_events_keep_the_higher_doubt() {
+    let other = "\n[[event]]\nname = \"drive\"\nwhen = \"2026-11-30, 09:00-12:00\"\nworkflows = { invoice-reconciliation = { runs_per_min = 19 } }\n";
+    let spec = format!("{}{other}", close("{}"));
+    let plan = plan(&spec, "", &lake(&spec, 30, |_| 600, &[("month-end close", &[1.6, 1.9, 1.7])]));
+    let close = event_rate(&plan, "month-end close");
+    assert!(close.runs_per_min.unwrap() < 19.0 && close.runs_per_min_p95.unwrap() > 19.0 * 1.35);
+    let input = row(&plan, SONNET, INPUT);
+    assert_eq!(input.mean_demand, 19 * 54_000, "the drive is busier");
+    let doubt = (close.runs_per_min_p95.unwrap() * 118_800.0) as u64;
+    assert!(input.need.abs_diff(doubt) < 20, "{} {doubt}", input.need);
 }

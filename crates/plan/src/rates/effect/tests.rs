@@ -5,6 +5,7 @@
     reason = "a failed unwrap is a failed test, and its figures are told"
 )]
 
+use proptest::prelude::*;
 use rand_distr::{Distribution, LogNormal};
 use rand_pcg::Pcg64;
 
@@ -126,4 +127,20 @@ fn workflows_teach_the_prior() {
     let far: Vec<Vec<f64>> =
         [1.1, 1.5, 2.0, 3.0, 5.0].map(|middle| vec![middle, middle * 1.1, middle]).into();
     assert_eq!(Prior::learned(&far).unwrap().weight, 0.25, "workflows that differ teach little");
+}
+
+proptest! {
+    /// Protects the shape of every prediction: quantiles rise, what is planned covers the highest seen and
+    /// grows with the doubt about growth, and the order of occurrences does not matter.
+    #[test]
+    fn predictions_are_in_order(mut ratios in prop::collection::vec(0.2f64..20.0, 0..15), doubt in 0.0f64..0.5) {
+        let effect = Effect::of(&Prior::default(), &ratios);
+        let quantiles = [0.05, 0.5, 0.8, 0.95, 0.99].map(|p| effect.quantile(p, 0.0));
+        prop_assert!(quantiles.is_sorted() && quantiles.iter().all(|quantile| quantile.is_finite()));
+        prop_assert!(effect.planned(doubt) >= effect.planned(0.0));
+        prop_assert!(ratios.iter().all(|ratio| effect.planned(doubt) >= *ratio));
+        ratios.sort_unstable_by(f64::total_cmp);
+        let sorted = Effect::of(&Prior::default(), &ratios);
+        prop_assert!((sorted.planned(doubt) / effect.planned(doubt) - 1.0).abs() < 1e-9);
+    }
 }
