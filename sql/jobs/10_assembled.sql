@@ -10,16 +10,17 @@ FROM (
   SELECT group_id, assemble(named_struct(
     'trace_id', trace_id,
     'workflow', workflow, 'workflow_by_rule', named['workflow'], 'account', named['account'],
-    'pool', named['pool'],
+    'region', named['region'], 'pool', named['pool'],
     'span_id', span_id, 'parent_span_id', parent_span_id, 'kind', kind, 'name', name,
     'service', service, 'start_unix_nano', start_unix_nano, 'duration_ms', duration_ms,
     'status', status, 'error_type', error_type, 'http_status', http_status, 'provider', provider,
-    'region', region, 'endpoint', endpoint, 'model', model, 'response_model', response_model,
-    'operation', operation, 'step', step, 'tenant', tenant, 'request_class', request_class,
+    'endpoint', endpoint, 'model', model, 'response_model', response_model,
+    'service_tier', service_tier, 'operation', operation, 'step', step, 'tenant', tenant, 'request_class', request_class,
     'tier', tier, 'session_id', session_id, 'run_key', run, 'response_id', response_id, 'scope', scope,
     'scope_version', scope_version, 'dialect', dialect,
     'input_tokens', input_tokens, 'input_uncached', input_uncached, 'cache_read', cache_read,
-    'cache_write', cache_write, 'output_tokens', output_tokens,
+    'cache_write', cache_write, 'cache_write_1h', cache_write_1h, 'audio_tokens', audio_tokens,
+    'output_tokens', output_tokens,
     'reasoning_tokens', reasoning_tokens, 'retrieved_tokens', retrieved_tokens,
     'history_tokens', history_tokens, 'tool_result_tokens', tool_result_tokens,
     'max_output_tokens', max_output_tokens, 'input_basis', input_basis, 'ttft_ms', ttft_ms,
@@ -36,7 +37,7 @@ FROM (
   )) AS a
   FROM (
     SELECT s.*, t.group_id, match_rules(service, name, workflow, step, provider, model, response_model,
-      endpoint, region, scope, tenant, request_class, account, attributes) AS named,
+      endpoint, region, scope, tenant, request_class, account, service_tier, attributes) AS named,
       run_key(service, name, scope, session_id, s.run_key, link_trace_id, attributes) AS run
     FROM spans s
     JOIN touched_traces t ON t.trace_id = s.trace_id

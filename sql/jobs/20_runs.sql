@@ -1,10 +1,19 @@
 -- One row per run, from the assembled runs. A run without its root is open until the acceptance
 -- window has passed by the watermark, which is the latest receipt, not the wall clock; then orphan.
--- Cost is null until the catalog has prices.
+-- A run costs what its attempts do; one whose tokens are not known, for want of any attempt, has no known cost.
 -- makes: runs
 -- key: run_id
 -- partition: start_day
 -- replaces: touched runs
+WITH costs AS (
+  SELECT a['run_id'] AS run_id,
+    CASE WHEN count(*) = count(cost_usd) THEN sum(cost_usd) END AS cost_usd,
+    coalesce(sum(cost_usd), 0) AS known_cost_usd,
+    CAST(count(CASE WHEN a['billed'] THEN cost_usd END) AS DOUBLE)
+      / nullif(count(CASE WHEN a['billed'] THEN 1 END), 0) AS cost_coverage
+  FROM priced
+  GROUP BY a['run_id']
+)
 SELECT
   run['run_id'] AS run_id,
   run['trace_ids'] AS trace_ids,
@@ -50,7 +59,9 @@ SELECT
   run['stall_ms'] AS stall_ms,
   run['input_growth'] AS input_growth,
   run['expansion'] AS expansion,
-  CAST(NULL AS DECIMAL(38, 12)) AS cost_usd,
+  CASE WHEN c.run_id IS NOT NULL THEN c.cost_usd WHEN run['input_tokens'] IS NOT NULL THEN 0 END AS cost_usd,
+  coalesce(c.known_cost_usd, 0) AS known_cost_usd,
+  c.cost_coverage AS cost_coverage,
   run['usage_coverage'] AS usage_coverage,
   run['complete'] AS complete,
   run['degraded'] AS degraded,
@@ -65,3 +76,4 @@ SELECT
   run['last_received'] AS last_received,
   CAST(run['start_time'] AS DATE) AS start_day
 FROM (SELECT unnest(runs) AS run FROM assembled)
+LEFT JOIN costs c ON c.run_id = run['run_id']

@@ -11,23 +11,18 @@ WITH windowed AS (
 ), started AS (
   SELECT run_id, workflow, ok, weight, grain, CASE grain WHEN 'day' THEN day ELSE month END AS window_start
   FROM (SELECT run_id, workflow, ok, weight, day, month, unnest(['day', 'month']) AS grain FROM finished_runs)
-), metered AS (
-  SELECT run_id, account, pool,
-    meter(pool, start_time, throttled, billed, input_tokens, input_uncached, cache_read, cache_write,
-      output_tokens, reasoning_tokens, max_output_tokens) AS m
-  FROM attempts
-  WHERE start_day >= $windows_from_day AND start_day <= $windows_to_day
 ), run_draws AS (
   SELECT run_id, account, pool,
-    CASE WHEN count(*) = count(m['admission.requests']) THEN sum(m['admission.requests']) END AS admission_requests,
-    CASE WHEN count(*) = count(m['admission.input_tokens']) THEN sum(m['admission.input_tokens']) END AS admission_input_tokens,
-    CASE WHEN count(*) = count(m['admission.output_tokens']) THEN sum(m['admission.output_tokens']) END AS admission_output_tokens,
-    CASE WHEN count(*) = count(m['admission.tokens']) THEN sum(m['admission.tokens']) END AS admission_tokens,
-    CASE WHEN count(*) = count(m['settlement.requests']) THEN sum(m['settlement.requests']) END AS settlement_requests,
-    CASE WHEN count(*) = count(m['settlement.input_tokens']) THEN sum(m['settlement.input_tokens']) END AS settlement_input_tokens,
-    CASE WHEN count(*) = count(m['settlement.output_tokens']) THEN sum(m['settlement.output_tokens']) END AS settlement_output_tokens,
-    CASE WHEN count(*) = count(m['settlement.tokens']) THEN sum(m['settlement.tokens']) END AS settlement_tokens
-  FROM metered
+    CASE WHEN count(*) = count(admission_requests) THEN sum(admission_requests) END AS admission_requests,
+    CASE WHEN count(*) = count(admission_input_tokens) THEN sum(admission_input_tokens) END AS admission_input_tokens,
+    CASE WHEN count(*) = count(admission_output_tokens) THEN sum(admission_output_tokens) END AS admission_output_tokens,
+    CASE WHEN count(*) = count(admission_tokens) THEN sum(admission_tokens) END AS admission_tokens,
+    CASE WHEN count(*) = count(settlement_requests) THEN sum(settlement_requests) END AS settlement_requests,
+    CASE WHEN count(*) = count(settlement_input_tokens) THEN sum(settlement_input_tokens) END AS settlement_input_tokens,
+    CASE WHEN count(*) = count(settlement_output_tokens) THEN sum(settlement_output_tokens) END AS settlement_output_tokens,
+    CASE WHEN count(*) = count(settlement_tokens) THEN sum(settlement_tokens) END AS settlement_tokens
+  FROM attempts_metered
+  WHERE start_day >= $windows_from_day AND start_day <= $windows_to_day
   GROUP BY run_id, account, pool
 ), pools AS (
   SELECT DISTINCT r.workflow, r.grain, r.window_start, d.account, d.pool

@@ -1,24 +1,18 @@
 -- What each pool's attempts drew per minute, metered by the catalog, and how many were refused: the base
 -- of several figures below. A sampled attempt counts as often as it weighs; sums are of whole millionths.
 -- keeps: minutes
-WITH metered AS (
-  SELECT account, region, pool, CAST(start_time AS BIGINT) / 60000000 AS minute,
-    CAST(round(coalesce(weight, 1) * 1000000) AS BIGINT) AS w,
-    meter(pool, start_time, throttled, billed, input_tokens, input_uncached, cache_read, cache_write,
-      output_tokens, reasoning_tokens, max_output_tokens) AS m
-  FROM attempts
-  WHERE pool IS NOT NULL AND start_time < $to
-), summed AS (
+WITH summed AS (
   SELECT account, region, pool, minute,
-    (sum(m['admission.requests'] * w) + 500000) / 1000000 AS admission_requests,
-    (sum(m['admission.input_tokens'] * w) + 500000) / 1000000 AS admission_input_tokens,
-    (sum(m['admission.output_tokens'] * w) + 500000) / 1000000 AS admission_output_tokens,
-    (sum(m['admission.tokens'] * w) + 500000) / 1000000 AS admission_tokens,
-    (sum(m['settlement.requests'] * w) + 500000) / 1000000 AS settlement_requests,
-    (sum(m['settlement.input_tokens'] * w) + 500000) / 1000000 AS settlement_input_tokens,
-    (sum(m['settlement.output_tokens'] * w) + 500000) / 1000000 AS settlement_output_tokens,
-    (sum(m['settlement.tokens'] * w) + 500000) / 1000000 AS settlement_tokens
-  FROM metered
+    (sum(admission_requests * w) + 500000) / 1000000 AS admission_requests,
+    (sum(admission_input_tokens * w) + 500000) / 1000000 AS admission_input_tokens,
+    (sum(admission_output_tokens * w) + 500000) / 1000000 AS admission_output_tokens,
+    (sum(admission_tokens * w) + 500000) / 1000000 AS admission_tokens,
+    (sum(settlement_requests * w) + 500000) / 1000000 AS settlement_requests,
+    (sum(settlement_input_tokens * w) + 500000) / 1000000 AS settlement_input_tokens,
+    (sum(settlement_output_tokens * w) + 500000) / 1000000 AS settlement_output_tokens,
+    (sum(settlement_tokens * w) + 500000) / 1000000 AS settlement_tokens
+  FROM (SELECT *, CAST(start_time AS BIGINT) / 60000000 AS minute FROM attempts_metered)
+  WHERE pool IS NOT NULL AND start_time < $to
   GROUP BY account, region, pool, minute
 ), measured AS (
   SELECT account, region, pool, minute, unnest([

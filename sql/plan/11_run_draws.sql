@@ -1,22 +1,17 @@
 -- What each finished run drew from each pool, in every measure; null where a call's usage is unknown.
 -- keeps: run_draws
-WITH metered AS (
+WITH summed AS (
   SELECT run_id, account, region, pool,
-    meter(pool, start_time, throttled, billed, input_tokens, input_uncached, cache_read, cache_write,
-      output_tokens, reasoning_tokens, max_output_tokens) AS m
-  FROM attempts
+    CASE WHEN count(*) = count(admission_requests) THEN sum(admission_requests) END AS admission_requests,
+    CASE WHEN count(*) = count(admission_input_tokens) THEN sum(admission_input_tokens) END AS admission_input_tokens,
+    CASE WHEN count(*) = count(admission_output_tokens) THEN sum(admission_output_tokens) END AS admission_output_tokens,
+    CASE WHEN count(*) = count(admission_tokens) THEN sum(admission_tokens) END AS admission_tokens,
+    CASE WHEN count(*) = count(settlement_requests) THEN sum(settlement_requests) END AS settlement_requests,
+    CASE WHEN count(*) = count(settlement_input_tokens) THEN sum(settlement_input_tokens) END AS settlement_input_tokens,
+    CASE WHEN count(*) = count(settlement_output_tokens) THEN sum(settlement_output_tokens) END AS settlement_output_tokens,
+    CASE WHEN count(*) = count(settlement_tokens) THEN sum(settlement_tokens) END AS settlement_tokens
+  FROM attempts_metered
   WHERE pool IS NOT NULL AND start_day >= CAST($measured_from AS DATE)
-), summed AS (
-  SELECT run_id, account, region, pool,
-    CASE WHEN count(*) = count(m['admission.requests']) THEN sum(m['admission.requests']) END AS admission_requests,
-    CASE WHEN count(*) = count(m['admission.input_tokens']) THEN sum(m['admission.input_tokens']) END AS admission_input_tokens,
-    CASE WHEN count(*) = count(m['admission.output_tokens']) THEN sum(m['admission.output_tokens']) END AS admission_output_tokens,
-    CASE WHEN count(*) = count(m['admission.tokens']) THEN sum(m['admission.tokens']) END AS admission_tokens,
-    CASE WHEN count(*) = count(m['settlement.requests']) THEN sum(m['settlement.requests']) END AS settlement_requests,
-    CASE WHEN count(*) = count(m['settlement.input_tokens']) THEN sum(m['settlement.input_tokens']) END AS settlement_input_tokens,
-    CASE WHEN count(*) = count(m['settlement.output_tokens']) THEN sum(m['settlement.output_tokens']) END AS settlement_output_tokens,
-    CASE WHEN count(*) = count(m['settlement.tokens']) THEN sum(m['settlement.tokens']) END AS settlement_tokens
-  FROM metered
   GROUP BY run_id, account, region, pool
 ), measured AS (
   SELECT run_id, account, region, pool, unnest([

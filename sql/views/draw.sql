@@ -2,23 +2,17 @@
 -- catalog makes of them at admission and at settlement. Attempts without usage are not in the metered
 -- token sums, so those are lower bounds where coverage is below 1. A sampled attempt counts as often as it
 -- weighs; sums are of whole millionths.
-WITH metered AS (
-  SELECT account, region, pool, CAST(start_time AS BIGINT) / 1000000 AS second,
-    CAST(round(coalesce(weight, 1) * 1000000) AS BIGINT) AS w,
-    meter(pool, start_time, throttled, billed, input_tokens, input_uncached, cache_read, cache_write,
-      output_tokens, reasoning_tokens, max_output_tokens) AS m
-  FROM attempts
-), seconds AS (
+WITH seconds AS (
   SELECT account, region, pool, second,
-    sum(m['admission.requests'] * w) AS admission_requests,
-    sum(m['admission.input_tokens'] * w) AS admission_input_tokens,
-    sum(m['admission.output_tokens'] * w) AS admission_output_tokens,
-    sum(m['admission.tokens'] * w) AS admission_tokens,
-    sum(m['settlement.requests'] * w) AS settlement_requests,
-    sum(m['settlement.input_tokens'] * w) AS settlement_input_tokens,
-    sum(m['settlement.output_tokens'] * w) AS settlement_output_tokens,
-    sum(m['settlement.tokens'] * w) AS settlement_tokens
-  FROM metered
+    sum(admission_requests * w) AS admission_requests,
+    sum(admission_input_tokens * w) AS admission_input_tokens,
+    sum(admission_output_tokens * w) AS admission_output_tokens,
+    sum(admission_tokens * w) AS admission_tokens,
+    sum(settlement_requests * w) AS settlement_requests,
+    sum(settlement_input_tokens * w) AS settlement_input_tokens,
+    sum(settlement_output_tokens * w) AS settlement_output_tokens,
+    sum(settlement_tokens * w) AS settlement_tokens
+  FROM (SELECT *, CAST(start_time AS BIGINT) / 1000000 AS second FROM attempts_metered)
   GROUP BY account, region, pool, second
 ), measured AS (
   SELECT account, region, pool, second, unnest([

@@ -1,6 +1,13 @@
-"""`plimsoll size`: the worksheet's worked examples, S1 to S8, as a script gets them."""
+"""`plimsoll size`: the worked examples S1 to S8, those of the page on sizing, and worksheets, as a script gets them."""
+
+import json
+import re
+import shlex
+from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).parents[2]
 
 EXAMPLES = {
     "S1 throughput": (
@@ -92,3 +99,82 @@ def test_what_cannot_be_known_is_absent(plimsoll):
 def test_wrong_input_is_told(plimsoll, flags, hint):
     """Protects users from a wrong worksheet: exit code 2 and a sentence that says what to do."""
     assert hint in plimsoll.run("size", *flags.split(), code=2).stderr.decode()
+
+
+def documented():
+    """Command and part of its answer, of every example on the page."""
+    page = (ROOT / "docs" / "sizing.md").read_text()
+    pairs = re.findall(r"```sh\nplimsoll (size .*)\n```\n```json\n(.*)\n```", page)
+    assert len(pairs) == page.count("```sh")
+    return pairs
+
+
+@pytest.mark.parametrize("command, expected", documented())
+def test_the_page_on_sizing(plimsoll, command, expected):
+    """Protects the page: every command on it prints what stands below it."""
+    answer = plimsoll.json(*shlex.split(command))
+    expected = json.loads(expected)
+    assert {key: answer[key] for key in expected} == expected
+
+
+def test_a_pool_in_full(plimsoll):
+    """Protects the keys that scripts read, money as text, and the break-even of every term."""
+    command = "--pool azure.ai.openai/provisioned/global/gpt-5.6-sol --rpm 1157/60 --input-tokens 1000 --output-tokens 300"
+    answer = plimsoll.json("size", *command.split())
+    hourly = {term["term"]: (term["hourly_usd"], term["break_even"]) for term in answer["terms"]}
+    assert hourly == {"hourly": ("45.00", "2.78"), "1-month": ("16.03", "0.99"), "1-year": ("13.62", "0.84")}
+    assert answer["on_demand"]["hourly_usd"] == "16.20"
+    assert answer["next_step_at"] == "19.29"
+
+
+def test_a_limit_of_a_pool(plimsoll):
+    """Protects admission: an unset max_tokens reserves the model's maximum, so 31 calls fit where 1,333 would."""
+    command = "size --pool aws.bedrock/runtime/geo/claude-sonnet-4.5 --rpm 1 --input-tokens 500 --limit tokens_per_min=2000000"
+    fits = [plimsoll.json(*command.split(), *more)["rates"][0]["limit_fits_calls"] for more in ([], ["--max-tokens", "1000"])]
+    assert fits == [31, 1333]
+
+
+def test_a_retired_model_answers(plimsoll):
+    """Protects old plans: the row of a retired model answers, and says so."""
+    answer = plimsoll.json("size", *"--pool gcp.vertex_ai/provisioned/global/gemini-2.0-flash --qps 10 --input-tokens 100".split())
+    assert answer["units"] == 1
+    assert any("was retired on 2026-06-01" in warning for warning in answer["warnings"])
+
+
+def test_the_sample_worksheet(plimsoll):
+    """Protects the three forms of a worksheet's table."""
+    sample = str(ROOT / "schemas" / "config" / "worksheet-claims.toml")
+    lines = plimsoll.json("size", "-f", sample)
+    first = lines[0]
+    assert (first["scenario"], first["percentile"], first["units"], first["usd_per_hour"]) == ("base", "p50", "40", "14.25")
+    table = plimsoll.run("size", "-f", sample).stdout.decode()
+    assert table.count("scenario: ") == 4
+    csv = plimsoll.run("size", "-f", sample, "--format", "csv").stdout.decode().splitlines()
+    assert len(csv) == len(lines) + 1 and csv[0].startswith("scenario,line,name,percentile,")
+
+
+@pytest.mark.parametrize(
+    "flags, hint",
+    [
+        ("--pool azure.ai.openai/provisioned/datazone/gpt-5.22 --rpm 1", "azure.ai.openai/provisioned/datazone/gpt-5.2`"),
+        ("--pool gpt-5.2 --rpm 1", "provider/product/scope/model"),
+        ("--pool openai/direct/global/gpt-5", "no rate is given"),
+        ("--pool openai/direct/global/gpt-5 --rpm 1 --cache-rate 7", "cache_rate is 7"),
+        ("--pool openai/direct/global/gpt-5 --rpm 1 --output-tokens 9 --max-tokens 5", "above max_tokens 5"),
+        ("--pool openai/direct/global/gpt-5 --rpm 1 --limit gpus=3", "no limit `gpus`"),
+        ("--pool openai/direct/global/gpt-5 --rpm 1 --price input=0.000003", "is it typed per token?"),
+        ("--pool openai/direct/global/gpt-5 --rpm 1 --as-of today", "--as-of"),
+        ("--cache-rate 0.5 --rpm 1", "--pool"),
+    ],
+)
+def test_a_wrong_pool_is_told(plimsoll, flags, hint):
+    """Protects users from an answer to another question: exit code 2 and what to do."""
+    assert hint in plimsoll.run("size", *flags.split(), code=2).stderr.decode()
+
+
+def test_a_wrong_worksheet_is_told(plimsoll, tmp_path):
+    """Protects users from a worksheet with a slip: file and line, and exit code 2."""
+    sheet = tmp_path / "sheet.toml"
+    sheet.write_text('[[class]]\nname = "a"\npool = "openai/direct/global/gpt-5"\nruns_per_minute = 5\n')
+    said = plimsoll.run("size", "-f", str(sheet), code=2).stderr.decode()
+    assert "sheet.toml:4" in said and "did you mean `runs_per_min`" in said

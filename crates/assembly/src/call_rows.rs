@@ -169,6 +169,7 @@ impl<'a> Parts<'_, '_, 'a> {
             account: span.account,
             region: span.region,
             pool: span.pool.or(last.span.pool),
+            service_tier: span.service_tier,
             kind: span.kind,
             start_time: micros(span.start_unix_nano),
             max_output_tokens: span.max_output_tokens,
@@ -186,6 +187,8 @@ impl<'a> Parts<'_, '_, 'a> {
             // A provider that reports usage charges for it, whatever became of the answer.
             billed: !call.cached && (call.failure.is_none() || span.tokens.any()),
             tokens: span.tokens,
+            cache_write_1h: span.cache_write_1h,
+            audio_tokens: span.audio_tokens,
             limits: span.limits,
             ..row
         }

@@ -2,7 +2,7 @@
 //!
 //! Fields are the columns of `schemas/tables/*.toml` by name, the token and header columns grouped
 //! as in [`Span`](crate::Span). Not here: `start_day` (the caller's, from the run's `start_time`)
-//! and `cost_usd` (the catalog's). Times are microseconds since 1970 UTC, durations milliseconds.
+//! and what a call costs (the catalog's). Times are microseconds since 1970 UTC, durations milliseconds.
 
 use std::borrow::Cow;
 
@@ -231,6 +231,8 @@ pub struct Attempt<'a> {
     pub region: Option<&'a str>,
     /// Pool key.
     pub pool: Option<&'a str>,
+    /// Tier that the provider served it in; `None` for the standard one.
+    pub service_tier: Option<&'a str>,
     /// `model_call`, `embedding` or `rerank`.
     pub kind: Kind,
     /// Start.
@@ -257,6 +259,10 @@ pub struct Attempt<'a> {
     pub weight: f64,
     /// Token counts.
     pub tokens: Tokens,
+    /// Part of the cache write that is kept for an hour.
+    pub cache_write_1h: Option<i64>,
+    /// Part of the input that is audio.
+    pub audio_tokens: Option<i64>,
     /// Cap on output asked for.
     pub max_output_tokens: Option<i64>,
     /// What the rate-limit headers told.

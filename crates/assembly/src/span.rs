@@ -76,6 +76,8 @@ pub struct Span<'a> {
     pub model: Option<&'a str>,
     /// Model that answered.
     pub response_model: Option<&'a str>,
+    /// Tier that the provider served it in; `None` for the standard one.
+    pub service_tier: Option<&'a str>,
     /// `gen_ai.operation.name`.
     pub operation: Option<&'a str>,
     /// Workflow, after the match rules.
@@ -108,6 +110,10 @@ pub struct Span<'a> {
     pub pool: Option<&'a str>,
     /// Token counts.
     pub tokens: Tokens,
+    /// Part of the cache write that is kept for an hour.
+    pub cache_write_1h: Option<i64>,
+    /// Part of the input that is audio.
+    pub audio_tokens: Option<i64>,
     /// Tokens that retrieval added.
     pub retrieved_tokens: Option<i64>,
     /// Part of the prompt made of history.

@@ -3,26 +3,28 @@
 //! Leaves recurring events to [`crate::Rule`]. Invariants: a day outside the set's valid years is an
 //! error, never open or closed; local dates become instants in one place, [`Calendar::instant`].
 
+use std::collections::BTreeMap;
+
 use jiff::{
     SignedDuration, Timestamp, ToSpan,
     civil::{Date, DateTime},
     tz::{TimeZone, TimeZoneDatabase},
 };
-use plimsoll_toml::nearest;
 
-use crate::{CalendarError, HolidaySet, Period, SetSource};
+use crate::{CalendarError, Feed, HolidaySet, Period, SetSource};
 
 /// Business days of one named holiday set, in one time zone.
 #[derive(Debug, Clone)]
 pub struct Calendar {
     set: HolidaySet,
     zone: TimeZone,
+    feeds: BTreeMap<String, Feed>,
 }
 
 impl Calendar {
     /// A set in a zone.
     pub fn new(set: HolidaySet, zone: TimeZone) -> Self {
-        Self { set, zone }
+        Self { set, zone, feeds: BTreeMap::new() }
     }
 
     /// The set called `name` among `files` (name and text; of two sets with one name the later
@@ -36,24 +38,31 @@ impl Calendar {
         name: &str,
         zone: &str,
     ) -> Result<Self, CalendarError> {
-        let mut sets = Vec::new();
-        for (file, text) in files {
-            sets.push(HolidaySet::read(file.as_ref(), text.as_ref())?);
-        }
-        let known: Vec<String> = sets.iter().map(|set| format!("`{}`", set.name)).collect();
-        let suggestion = nearest(name, sets.iter().map(|set| set.name.as_str()))
-            .map(|meant| format!("; did you mean `{meant}`?"))
-            .unwrap_or_default();
-        let set =
-            sets.into_iter().rev().find(|set| set.name == name).ok_or_else(|| CalendarError::NoSuchSet {
-                name: name.to_owned(),
-                known: if known.is_empty() { "none".to_owned() } else { known.join(", ") },
-                suggestion,
-            })?;
-        let zone = TimeZoneDatabase::bundled()
+        let set = HolidaySet::named(files, name)?;
+        Self::new(set, TimeZone::UTC).in_zone(zone)
+    }
+
+    /// The same calendar in the IANA zone `zone`, by the database that is built in.
+    ///
+    /// # Errors
+    /// A zone that does not exist.
+    pub fn in_zone(mut self, zone: &str) -> Result<Self, CalendarError> {
+        self.zone = TimeZoneDatabase::bundled()
             .get(zone)
             .map_err(|_| CalendarError::NoSuchZone { zone: zone.to_owned() })?;
-        Ok(Self::new(set, zone))
+        Ok(self)
+    }
+
+    /// The same calendar with a calendar file, which rules name as `path`.
+    #[must_use]
+    pub fn with_feed(mut self, path: &str, feed: Feed) -> Self {
+        self.feeds.insert(path.to_owned(), feed);
+        self
+    }
+
+    /// The calendar file that rules name as `path`.
+    pub(crate) fn feed(&self, path: &str) -> Option<&Feed> {
+        self.feeds.get(path)
     }
 
     /// Name of the holiday set.
@@ -109,6 +118,12 @@ impl Calendar {
         let weekend = set.weekend.contains(&date.weekday().to_monday_one_offset());
         let open = !weekend && !set.days_off.contains_key(&date);
         Ok(open || set.worked.contains_key(&date))
+    }
+
+    /// Single weekend days on which business is done, by date, within `from..=through`.
+    pub fn worked_weekends(&self, from: Date, through: Date) -> impl Iterator<Item = (Date, &str)> {
+        let days = (from <= through).then(|| self.set.worked.range(from..=through));
+        days.into_iter().flatten().map(|(day, name)| (*day, name.as_str()))
     }
 
     /// Business days within `from..=through`, in order.

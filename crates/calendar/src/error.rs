@@ -61,6 +61,33 @@ pub enum CalendarError {
         /// What is wrong with it.
         why: String,
     },
+    /// A single event was put where clocks are moved forward.
+    #[error(
+        "{local} does not exist in {zone}: clocks skip that hour, so the event never happens; \
+         write an hour before or after it"
+    )]
+    Skipped {
+        /// The local time.
+        local: jiff::civil::DateTime,
+        /// The zone.
+        zone: String,
+    },
+    /// A rule names a calendar file that was not brought.
+    #[error("the calendar file `{file}` was not read; its path is relative to the file that names it")]
+    NoSuchFeed {
+        /// Its path as written.
+        file: String,
+    },
+    /// A calendar file has no such event.
+    #[error("{file}: no event is called `{name}`{suggestion}")]
+    NoSuchEvent {
+        /// The file.
+        file: String,
+        /// The name asked for.
+        name: String,
+        /// `; did you mean ...?`, or nothing.
+        suggestion: String,
+    },
     /// A date or an instant is beyond the years -9999 to 9999.
     #[error("a date leaves the years that can be reckoned with: {0}")]
     Range(#[from] jiff::Error),

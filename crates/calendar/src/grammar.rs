@@ -1,98 +1,120 @@
-//! The text of a rule, read word by word. The language is described at [`crate::Rule::parse`].
+//! The text of a rule, read word by word. The language is in `GRAMMAR.md`, which the crate's
+//! documentation shows and whose rows the tests execute.
 //!
-//! Invariant: what is not understood is refused, with the part that stopped it.
+//! It leaves the days themselves to `grammar_days`. Invariant: what is not understood is refused, with
+//! the part that stopped it.
 
-use jiff::civil::{Date, Time};
+use jiff::{
+    civil::{Date, Time},
+    tz::{TimeZone, TimeZoneDatabase},
+};
 
 use crate::{
-    Period, Rule,
-    rule::{Days, Hours},
+    Roll,
+    clause::{Clause, Hours},
+    days::Days,
+    grammar_days::read_days,
 };
 
 /// What every refusal ends with.
 pub(crate) const UNDERSTOOD: &str = "understood are `last business day of month`, `first 3 business \
-    days of quarter`, `WD-3`, `WD+2 of quarter`, `business days`, `weekdays`, `daily`, `2026-11-03` \
-    and `2026-11-01..2026-11-15`, each alone or with `09:00-18:00` or `14:00` behind it";
+    days of quarter`, `WD-3`, `WD+2 of quarter`, `WD-2..WD+5`, `third friday of march, june`, `every \
+    monday`, `april 15 else next business day`, `business days`, `weekdays`, `daily`, `2026-11-03`, \
+    `2026-11-01..2026-11-15`, `RRULE:FREQ=...` and the path of an .ics file, each alone or with \
+    `09:00-18:00` or `14:00` behind it";
 
-/// Reads a rule, or says why not.
-pub(crate) fn parse(text: &str) -> Result<Rule, String> {
-    // People write en dashes and spaces around them.
-    let plain = text.to_lowercase().replace(',', " ").replace(['\u{2013}', '\u{2014}'], "-");
-    let mut words: Vec<&str> = plain.split_whitespace().collect();
+/// Reads the rules of a text, which `;` parts, or says why not.
+pub(crate) fn parse(text: &str) -> Result<Vec<Clause>, String> {
+    text.split(';').map(clause).collect()
+}
+
+/// Lower-case words without commas and articles; dashes that people type become plain ones.
+fn plain(text: &str) -> String {
+    text.to_lowercase().replace(',', " ").replace(['\u{2013}', '\u{2014}'], "-")
+}
+
+fn clause(text: &str) -> Result<Clause, String> {
+    let plain = plain(text);
+    let mut words: Vec<&str> = plain.split_whitespace().filter(|word| *word != "the").collect();
+    let zone = read_zone(&mut words)?;
+    let hours = split_hours(&mut words)?;
+    let (mut since, mut until) = (None, None);
+    while let [.., key @ ("since" | "until"), day] = words.as_slice() {
+        let day = read_date(day)?;
+        if *key == "since" {
+            since = Some(day)
+        } else {
+            until = Some(day)
+        }
+        words.truncate(words.len() - 2);
+    }
+    if since.zip(until).is_some_and(|(since, until)| until < since) {
+        return Err("it never happens: it ends before it begins".to_owned());
+    }
+    let roll = match words.iter().position(|word| *word == "else") {
+        Some(at) => Some(read_roll(&words.split_off(at))?),
+        None => None,
+    };
+    let days = read_days(&words)?;
+    if let Days::Dates { first, .. } = days
+        && (since.is_some_and(|since| first < since) || until.is_some_and(|until| first > until))
+    {
+        return Err("it never happens: its date lies outside since and until".to_owned());
+    }
+    Ok(Clause { days, roll, since, until, hours, zone })
+}
+
+/// A trailing IANA zone, such as `Europe/London` or `UTC`.
+fn read_zone(words: &mut Vec<&str>) -> Result<Option<TimeZone>, String> {
+    match words.last() {
+        Some(name) if name.contains('/') || *name == "utc" => {
+            let zone = TimeZoneDatabase::bundled()
+                .get(name)
+                .map_err(|_| format!("`{name}` is no IANA time zone; write one such as Europe/London"))?;
+            words.pop();
+            Ok(Some(zone))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Trailing hours.
+fn split_hours(words: &mut Vec<&str>) -> Result<Option<Hours>, String> {
     let mut hours = String::new();
     while let Some(word) = words.last().copied().filter(|word| word.contains(':') || *word == "-") {
         hours.insert_str(0, word);
         words.pop();
     }
-    let hours = if hours.is_empty() { None } else { Some(read_hours(&hours)?) };
-    Ok(Rule { text: text.trim().to_owned(), days: read_days(&words)?, hours })
+    if hours.is_empty() { Ok(None) } else { read_hours(&hours).map(Some) }
 }
 
-fn read_days(words: &[&str]) -> Result<Days, String> {
+fn read_roll(words: &[&str]) -> Result<Roll, String> {
     match words {
-        [] => Err("it names no day".to_owned()),
-        ["business", "days"] => Ok(Days::Business),
-        ["weekdays"] => Ok(Days::Weekdays),
-        ["daily"] => Ok(Days::Daily),
-        ["first", "business", "day", "of", period] => {
-            Ok(Days::First { count: 1, period: read_period(period)? })
-        }
-        ["last", "business", "day", "of", period] => {
-            Ok(Days::Last { count: 1, period: read_period(period)? })
-        }
-        ["first", count, "business", "day" | "days", "of", period] => {
-            Ok(Days::First { count: read_count(count)?, period: read_period(period)? })
-        }
-        ["last", count, "business", "day" | "days", "of", period] => {
-            Ok(Days::Last { count: read_count(count)?, period: read_period(period)? })
-        }
-        [word] if word.starts_with("wd") => Ok(Days::Nth { nth: read_wd(word)?, period: Period::Month }),
-        [word, "of", period] if word.starts_with("wd") => {
-            Ok(Days::Nth { nth: read_wd(word)?, period: read_period(period)? })
-        }
-        [word] if word.starts_with(|first: char| first.is_ascii_digit()) => read_dates(word),
-        _ => Err(format!("`{}` is none of the days that can be told", words.join(" "))),
+        ["else", "next", "business", "day"] => Ok(Roll::Next),
+        ["else", "previous", "business", "day"] => Ok(Roll::Previous),
+        ["else", "nearest", "business", "day"] => Ok(Roll::Nearest),
+        ["else", "next", "business", "day", "of", "month"] => Ok(Roll::NextInMonth),
+        ["else", "previous", "business", "day", "of", "month"] => Ok(Roll::PreviousInMonth),
+        _ => Err(format!(
+            "`{}` does not say where a day off moves to; write `else next business day`, `else previous business day`, `else nearest business day`, or one of the first two with `of month`",
+            words.join(" ")
+        )),
     }
 }
 
-fn read_period(word: &str) -> Result<Period, String> {
-    match word {
-        "month" => Ok(Period::Month),
-        "quarter" => Ok(Period::Quarter),
-        "year" => Ok(Period::Year),
-        _ => Err(format!("`{word}` is no period; write month, quarter or year")),
-    }
-}
-
-fn read_count(word: &str) -> Result<u16, String> {
-    match word.parse() {
-        Ok(count) if count > 0 => Ok(count),
-        _ => Err(format!("`{word}` is no number of days; write 1 or more")),
-    }
-}
-
-/// `wd-3` -> -3. `WD0` is refused: some teams mean the last business day by it, some the first.
-fn read_wd(word: &str) -> Result<i16, String> {
-    match word.strip_prefix("wd").filter(|nth| nth.starts_with(['+', '-'])).map(str::parse) {
-        Some(Ok(nth)) if nth != 0 => Ok(nth),
-        _ => {
-            Err(format!("`{word}` is no business day; `WD-1` is the last one of a period, `WD+1` the first"))
+/// `2026-11-03`.
+pub(crate) fn read_date(text: &str) -> Result<Date, String> {
+    let written = text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    text.parse::<Date>().ok().filter(|_| written).ok_or_else(|| {
+        match text.parse::<Date>().is_err() && written {
+            true => format!("`{text}` is no date of the calendar: it never happens; write it as 2026-11-03"),
+            false => format!("`{text}` is no date; write it as 2026-11-03"),
         }
-    }
+    })
 }
 
-fn read_dates(word: &str) -> Result<Days, String> {
-    let date =
-        |text: &str| text.parse::<Date>().map_err(|_| format!("`{text}` is no date; write it as 2026-11-03"));
-    let (first, last) = word.split_once("..").unwrap_or((word, word));
-    let (first, last) = (date(first)?, date(last)?);
-    if last < first {
-        return Err(format!("the run of dates ends on {last}, before it begins"));
-    }
-    Ok(Days::Dates { first, last })
-}
-
-fn read_hours(text: &str) -> Result<Hours, String> {
+/// `09:00-18:00`, `14:00`.
+pub(crate) fn read_hours(text: &str) -> Result<Hours, String> {
     let (start, end) = match text.split_once('-') {
         Some((start, end)) => (read_time(start)?, Some(end)),
         None => (read_time(text)?, None),

@@ -3,40 +3,46 @@
 //! Leaves the figures to the planner: a [`Field`] only says which figure of the demand sheet
 //! (`facts` on requests, 1.8) a provider's form wants under which label.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The way to a higher limit or to reserved units.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Channel {
     /// Name, for example `AWS Service Quotas`.
     pub name: String,
     /// Address, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// How long it takes.
     pub lead_time: LeadTime,
     /// Command that files a request, with `{quota_code}`, `{value}` and `{region}` to be filled in.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// The form, field by field, in its order.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<Field>,
     /// What a reviewer wants to see.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
     /// What limits the asking itself, in words.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<String>,
     /// Steps in their order, where quota, capacity and reservation are different things.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<String>,
     /// Requests that may be open at once for one quota.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub open_per_quota: Option<u32>,
     /// Requests that may be open at once in one account.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub open_per_account: Option<u32>,
+    /// Requests that may be open at once in one region of an account.
+    pub open_per_region: Option<u32>,
 }
 
 /// A lead time in business days.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeadTime {
     /// Half of all requests are decided by then.
@@ -46,7 +52,7 @@ pub struct LeadTime {
 }
 
 /// One field of a provider's form.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Field {
     /// The provider's label.
@@ -56,7 +62,7 @@ pub struct Field {
 }
 
 /// What goes into a field of a form. Steady is the P50 over active minutes, peak the P95.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fill {
     /// Account, subscription, project or organisation.

@@ -6,7 +6,7 @@
 use std::{fmt, ops::RangeInclusive};
 
 use rust_decimal::Decimal;
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// How many tokens of quota one token costs, exact to a millionth.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,6 +20,12 @@ impl Weight {
     /// Counted once.
     pub const ONE: Self = Self { millionths: 1_000_000 };
 
+    /// Whether it is not counted.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+    pub(crate) fn is_zero(&self) -> bool {
+        self.millionths == 0
+    }
+
     /// The weight in millionths.
     pub fn millionths(self) -> u64 {
         self.millionths
@@ -32,12 +38,18 @@ impl fmt::Display for Weight {
     }
 }
 
+impl Serialize for Weight {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl<'de> Deserialize<'de> for Weight {
-    /// 0, or 0.01 to 1,000: the heaviest known is 120 quota tokens for a token of an output image.
+    /// 0, or 0.01 to 200: the heaviest known is 120 quota tokens for a token of an output image.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = decimal(deserializer)?;
         if !value.is_zero() {
-            let bounds = Decimal::new(1, 2)..=Decimal::from(1000);
+            let bounds = Decimal::new(1, 2)..=Decimal::from(200);
             within(value, bounds, "tokens of quota per token").map_err(de::Error::custom)?;
         }
         let millionths = (value * Decimal::from(1_000_000)).try_into().map_err(de::Error::custom)?;
@@ -54,6 +66,14 @@ pub(crate) fn usd_per_million<'de, D: Deserializer<'de>>(
         let bounds = Decimal::new(1, 3)..=Decimal::from(1000);
         within(value, bounds, "USD per million tokens; is it typed per token?").map_err(de::Error::custom)?;
     }
+    Ok(Some(value))
+}
+
+/// A price over another price: 0.1 to 10, the dearest known tier costing six times the standard one.
+pub(crate) fn factor<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Decimal>, D::Error> {
+    let value = decimal(deserializer)?;
+    let bounds = Decimal::new(1, 1)..=Decimal::from(10);
+    within(value, bounds, "times the standard price").map_err(de::Error::custom)?;
     Ok(Some(value))
 }
 

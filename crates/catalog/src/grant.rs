@@ -5,25 +5,28 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The steps of a pool's limits: tiers, capacity units, or any whole number.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Grants {
     /// Tiers that raise every limit together, smallest first.
-    #[serde(default, rename = "step")]
+    #[serde(default, rename = "step", skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
     /// What comes after the last tier, for example `Custom`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub beyond: Option<String>,
     /// A unit that carries all limits in a fixed ratio.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity_unit: Option<CapacityUnit>,
     /// Largest figure that the channel takes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u64>,
 }
 
 /// A tier.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// Name.
@@ -31,11 +34,12 @@ pub struct Step {
     /// Limit by dimension.
     pub limits: BTreeMap<String, u64>,
     /// Most that can be spent in a month at this tier, USD.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub spend_cap_usd_month: Option<u64>,
 }
 
 /// A unit in which limits are allotted together.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CapacityUnit {
     /// Name with its size, for example `capacity unit (1,000 tokens per minute)`.

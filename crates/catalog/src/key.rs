@@ -65,6 +65,11 @@ impl PoolKey {
         &self.model
     }
 
+    /// The pool of the same provider, scope and model with another product.
+    pub(crate) fn of_product(&self, product: &str) -> Self {
+        Self { product: product.to_owned(), ..self.clone() }
+    }
+
     /// How many parts of this key are `*`; 0 for the name of a real pool.
     pub fn wildcards(&self) -> usize {
         self.parts().iter().filter(|part| **part == "*").count()

@@ -1,85 +1,15 @@
 //! What one call costs a limit: when it is admitted, and when it is settled.
 //!
 //! Leaves the limits themselves to [`crate::Dimension`] and money to [`crate::TokenPrice`].
-//! Invariants: a sum of weighted tokens is rounded once, up; the same call gives the same draw
-//! whatever the order; a stage that does not count a measure draws 0 of it.
+//! Invariants: the same call gives the same draw whatever the order; a stage that does not count a
+//! measure draws 0 of it; what is released is admission less settlement, never below 0.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use crate::{Measure, exact::Weight};
-
-/// One request on the wire, or the sums of many: weights are linear but for the rule of the larger
-/// ([`Combine::Max`]), which is a rule of single calls.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Call {
-    /// Input tokens that no cache served or kept.
-    pub input_uncached: u64,
-    /// Input tokens read from the cache.
-    pub cache_read: u64,
-    /// Input tokens written to the cache for the usual time (five minutes), or for a time not told.
-    pub cache_write: u64,
-    /// Input tokens written to the cache for an hour; not in `cache_write`.
-    pub cache_write_1h: u64,
-    /// Output tokens, reasoning included.
-    pub output: u64,
-    /// The part of `output` that was reasoning.
-    pub reasoning: u64,
-    /// `max_tokens` as the client sent it; none where it did not.
-    pub max_output: Option<u64>,
-    /// HTTP status; none where it is not known or the call went well.
-    pub status: Option<u16>,
-}
-
-/// What a call draws, by measure.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Draw {
-    /// Requests.
-    pub requests: u64,
-    /// Input tokens as weighed.
-    pub input_tokens: u64,
-    /// Output tokens as weighed.
-    pub output_tokens: u64,
-    /// Both in one sum, as weighed.
-    pub tokens: u64,
-}
-
-impl Draw {
-    /// The amount of one measure.
-    pub fn amount(&self, measure: Measure) -> u64 {
-        match measure {
-            Measure::Requests => self.requests,
-            Measure::InputTokens => self.input_tokens,
-            Measure::OutputTokens => self.output_tokens,
-            Measure::Tokens => self.tokens,
-        }
-    }
-
-    fn less(&self, other: &Self) -> Self {
-        Self {
-            requests: self.requests.saturating_sub(other.requests),
-            input_tokens: self.input_tokens.saturating_sub(other.input_tokens),
-            output_tokens: self.output_tokens.saturating_sub(other.output_tokens),
-            tokens: self.tokens.saturating_sub(other.tokens),
-        }
-    }
-}
-
-/// Both draws of a call.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Metered {
-    /// Charged when it starts.
-    pub admission: Draw,
-    /// What that is corrected to at its end.
-    pub settlement: Draw,
-    /// Given back at its end: admission less settlement, where positive.
-    pub released: Draw,
-    /// `max_tokens` was unset and the provider's guess is not known: the output that came stands in
-    /// for it, so the admission draw is a lower bound.
-    pub lower_bound: bool,
-}
+use crate::{Call, Metered, Stage, exact::Weight};
 
 /// A provider's rule for what calls draw.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Meter {
     /// How input and `max_tokens` make the admission charge.
@@ -93,10 +23,16 @@ pub struct Meter {
     pub admission: Stage,
     /// Weights at the end.
     pub settlement: Stage,
+    /// Other weights above a size of input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub long_context: Option<LongContext>,
+    /// What every weight is multiplied by where inference is held within the United States.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub us_only: Option<Weight>,
 }
 
 /// How input and `max_tokens` make the admission charge.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Combine {
     /// Both are added.
@@ -107,7 +43,7 @@ pub enum Combine {
 }
 
 /// What an unset `max_tokens` is admitted at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnsetMaxOutput {
     /// The model's own maximum.
@@ -119,7 +55,7 @@ pub enum UnsetMaxOutput {
 }
 
 /// Whether a refused attempt draws.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Refused {
     /// It does.
@@ -130,109 +66,62 @@ pub enum Refused {
     Unknown,
 }
 
-/// Weights of one stage; a measure that is absent is not counted at it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+/// Weights of calls whose whole input is larger than a threshold. A stage that is absent stays as it is
+/// for short ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Stage {
-    /// For [`Measure::InputTokens`].
-    pub input_tokens: Option<Weights>,
-    /// For [`Measure::OutputTokens`].
-    pub output_tokens: Option<Weights>,
-    /// For [`Measure::Tokens`].
-    pub tokens: Option<Weights>,
-}
-
-/// Tokens of quota per token, by kind; a kind that is absent costs nothing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Weights {
-    /// Of input that no cache served or kept.
-    pub input_uncached: Weight,
-    /// Of input read from the cache.
-    pub cache_read: Weight,
-    /// Of input written to it.
-    pub cache_write: Weight,
-    /// Of input written to it for an hour; absent: as `cache_write`.
-    pub cache_write_1h: Option<Weight>,
-    /// Of output.
-    pub output: Weight,
-    /// Of reasoning; absent: as `output`.
-    pub reasoning: Option<Weight>,
-    /// Of `max_tokens`, at admission.
-    pub max_output: Weight,
+pub struct LongContext {
+    /// Input tokens of every kind; a call with more is long.
+    pub above: u64,
+    /// Weights at the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub admission: Option<Stage>,
+    /// Weights at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settlement: Option<Stage>,
 }
 
 impl Meter {
     /// What `call` draws; `model_maximum` is the model's own limit on output, where known.
     pub fn meter(&self, call: &Call, model_maximum: Option<u64>) -> Metered {
-        if call.status == Some(429) && self.refused == Refused::Free {
+        if call.is_refused() && self.refused == Refused::Free {
             return Metered::default();
         }
+        let long = self.long_context.as_ref().filter(|long| call.input() > long.above);
+        let at_start = long.and_then(|long| long.admission.as_ref()).unwrap_or(&self.admission);
+        let at_end = long.and_then(|long| long.settlement.as_ref()).unwrap_or(&self.settlement);
+        let factor = self.us_only.filter(|_| call.us_only).unwrap_or(Weight::ONE);
         let max_output = call.max_output.or(match self.unset_max_output {
             UnsetMaxOutput::ModelMaximum => model_maximum,
             UnsetMaxOutput::Zero => Some(0),
             UnsetMaxOutput::Unknown => None,
         });
-        let reserves_output = self.admission.weights().any(|weights| weights.max_output > Weight::ZERO);
-        let admission = self.admission.draw(call, max_output.unwrap_or(call.output), self.combine);
-        let settlement = self.settlement.draw(call, 0, Combine::Sum);
+        let reserves_output = at_start.all().any(|weights| !weights.max_output.is_zero());
+        let admission = at_start.draw(call, max_output.unwrap_or(call.output), self.combine, factor);
+        let settlement = at_end.draw(call, 0, Combine::Sum, factor);
         Metered {
             admission,
             settlement,
             released: admission.less(&settlement),
             lower_bound: reserves_output && max_output.is_none(),
+            long_context: long.is_some(),
         }
     }
 
     /// What is wrong with it, if anything: the path of the field and why.
     pub(crate) fn fault(&self) -> Option<(&'static str, &'static str)> {
-        let known_late = |weights: &Weights| {
-            weights.output > Weight::ZERO || weights.reasoning.is_some_and(|weight| weight > Weight::ZERO)
-        };
-        if self.admission.weights().any(known_late) {
+        let long = self.long_context.as_ref();
+        let starts = [Some(&self.admission), long.and_then(|long| long.admission.as_ref())];
+        let ends = [Some(&self.settlement), long.and_then(|long| long.settlement.as_ref())];
+        if starts.into_iter().flatten().flat_map(Stage::all).any(|weights| weights.known_late()) {
             Some(("admission", "a call that starts has no output yet; weigh `max_output`"))
-        } else if self.settlement.weights().any(|weights| weights.max_output > Weight::ZERO) {
+        } else if ends.into_iter().flatten().flat_map(Stage::all).any(|weights| !weights.max_output.is_zero())
+        {
             Some(("settlement", "a call that ended is not charged by `max_output`; weigh `output`"))
+        } else if long.is_some_and(|long| long.above == 0) {
+            Some(("long_context", "`above` is 1 or more"))
         } else {
             None
         }
-    }
-}
-
-impl Stage {
-    fn weights(&self) -> impl Iterator<Item = &Weights> {
-        [&self.input_tokens, &self.output_tokens, &self.tokens].into_iter().flatten()
-    }
-
-    fn draw(&self, call: &Call, max_output: u64, combine: Combine) -> Draw {
-        let sum = |weights: &Option<Weights>| {
-            weights.as_ref().map_or(0, |weights| weights.sum(call, max_output, combine))
-        };
-        Draw {
-            requests: 1,
-            input_tokens: sum(&self.input_tokens),
-            output_tokens: sum(&self.output_tokens),
-            tokens: sum(&self.tokens),
-        }
-    }
-}
-
-impl Weights {
-    fn sum(&self, call: &Call, max_output: u64, combine: Combine) -> u64 {
-        // At most 2^64 tokens of seven kinds at a weight of at most 2^30 millionths: far below 2^128.
-        let part = |tokens: u64, weight: Weight| u128::from(tokens) * u128::from(weight.millionths());
-        let reasoning = call.reasoning.min(call.output);
-        let used = part(call.input_uncached, self.input_uncached)
-            + part(call.cache_read, self.cache_read)
-            + part(call.cache_write, self.cache_write)
-            + part(call.cache_write_1h, self.cache_write_1h.unwrap_or(self.cache_write))
-            + part(call.output - reasoning, self.output)
-            + part(reasoning, self.reasoning.unwrap_or(self.output));
-        let reserved = part(max_output, self.max_output);
-        let millionths = match combine {
-            Combine::Sum => used + reserved,
-            Combine::Max => used.max(reserved),
-        };
-        u64::try_from(millionths.div_ceil(1_000_000)).unwrap_or(u64::MAX)
     }
 }

@@ -1,18 +1,21 @@
-//! Where a figure comes from, and what is known to be uncertain about it.
+//! Where a figure comes from, and how well it is known.
+//!
+//! Invariant: a source has the day of the copy that was read, so that its age can be told.
 
 use jiff::{ToSpan, civil::Date};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Days after which a source is called stale (`PLANNING.md` 2).
 const FRESH_DAYS: i64 = 180;
 
 /// A page or document that figures were read from.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
     /// Title.
     pub title: String,
     /// Address, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Day of the copy that was read.
     pub read_on: Date,
@@ -28,7 +31,7 @@ impl Source {
 }
 
 /// How well a source is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
     /// The provider's own page or repository.
@@ -39,17 +42,4 @@ pub enum Confidence {
     Derived,
     /// Not read anywhere: a value to work with until there are own data.
     Assumed,
-}
-
-/// A point on which sources conflict or are silent, and what this entry does about it.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Flag {
-    /// The question.
-    pub question: String,
-    /// What the entry takes for true: the answer that asks for more quota, unless `because` says
-    /// otherwise.
-    pub taken: String,
-    /// Who says what.
-    pub because: String,
 }

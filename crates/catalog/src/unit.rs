@@ -1,29 +1,32 @@
-//! Reserved units as a provider sells them: PTU, GSU, model unit.
+//! Reserved units as a provider sells them: PTU, GSU, model unit, bundle, dollars a minute.
 //!
-//! Leaves which count to buy to the planner. Invariants: a count is rounded once, up, from an exact
-//! demand with its headroom already in; money is decimal.
+//! Leaves which count to buy to the planner, what units cost to [`crate::Term`], and the window in which
+//! their use is enforced to [`crate::UnitWindow`]. Invariant: a count is rounded once, up, from an exact
+//! demand with its headroom already in, to the increment and then to the minimum.
 
-use jiff::civil::Date;
 use num_rational::Ratio;
 use num_traits::{CheckedAdd, CheckedMul};
 use rust_decimal::Decimal;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use crate::exact::{usd, within};
-
-/// Hours that a month is priced at, 8,760 / 12.
-pub const HOURS_PER_MONTH: u32 = 730;
+use crate::{Measure, Term, UnitWindow, term, unit_window};
 
 /// A reserved unit.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Unit {
     /// Its name with the provider, for example `PTU`.
     pub name: String,
-    /// Settled tokens ([`crate::Draw::tokens`], so cached input and output already weighed) that one
-    /// unit of this model serves in `per_s` seconds.
-    #[serde(skip)]
-    pub throughput: u64,
+    /// What its throughput is counted in.
+    #[serde(default)]
+    pub carries: Carries,
+    /// What one unit of this model serves in `per_s` seconds; none where the provider does not publish
+    /// it, so that no count can be worked out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throughput: Option<u64>,
+    /// The provider does not publish the throughput. A missing figure is no mistake then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unpublished: bool,
     /// Seconds that `throughput` is for.
     pub per_s: u32,
     /// Fewest that are sold.
@@ -31,58 +34,107 @@ pub struct Unit {
     /// More come in steps of this many.
     pub increment: u64,
     /// Most in one deployment.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u64>,
     /// A reservation covers any model of the deployment type, so models are pooled for it.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub model_independent: bool,
+    /// Where use is enforced over windows that shrink as units grow: those, fewest units first.
+    #[serde(default, rename = "window", skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<UnitWindow>,
     /// Terms that are sold, shortest first.
     #[serde(rename = "term")]
     pub terms: Vec<Term>,
 }
 
-/// A term for which units are bought.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Term {
-    /// Name: `hourly`, `1-month`, `1-year`.
-    pub name: String,
-    /// Hours that its price is for.
-    pub hours: u32,
-    /// Prices, oldest first; empty where none was found.
-    #[serde(default, rename = "price")]
-    pub prices: Vec<UnitPrice>,
+/// What a unit's throughput is counted in. The demand is what calls have settled at, so cached input and
+/// output are already weighed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Carries {
+    /// Input and output in one sum.
+    #[default]
+    Tokens,
+    /// Input alone; output is carried by another unit.
+    InputTokens,
+    /// Output alone.
+    OutputTokens,
+    /// US dollars of use at list price.
+    Usd,
 }
 
-/// What one unit costs for a whole term, from a date on.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UnitPrice {
-    /// First day; none: as far back as is known.
-    pub from: Option<Date>,
-    /// USD per unit and term.
-    #[serde(deserialize_with = "usd")]
-    pub usd: Decimal,
+impl Carries {
+    /// The measure that it counts.
+    pub fn measure(self) -> Measure {
+        match self {
+            Self::Tokens => Measure::Tokens,
+            Self::InputTokens => Measure::InputTokens,
+            Self::OutputTokens => Measure::OutputTokens,
+            Self::Usd => Measure::Usd,
+        }
+    }
 }
 
 impl Unit {
-    /// Units that serve `demand` (settled tokens in `per_s` seconds) with `headroom` on top (35/100
-    /// for 35 %), rounded up once to what is sold. None where it cannot be counted in 64 bits.
+    /// Units that serve `demand` (what it [`Carries`] in `per_s` seconds) with `headroom` on top (35/100
+    /// for 35 %), rounded up once to what is sold. None where it cannot be counted in 64 bits, or the
+    /// throughput is not published.
+    ///
+    /// ```
+    /// # use plimsoll_catalog::{Carries, Unit};
+    /// use num_rational::Ratio;
+    ///
+    /// let ptu = Unit {
+    ///     throughput: Some(4750), per_s: 60, min: 15, increment: 5,
+    ///     ..Unit::named("PTU", Carries::Tokens)
+    /// };
+    /// let (demand, tenth) = (16 * 4750_u128, Ratio::new(1, 10));
+    /// // 16 x 1.1 = 17.6 units; rounding before and after the headroom would give 25.
+    /// assert_eq!(ptu.units_for(demand, tenth), Some(20));
+    /// ```
     pub fn units_for(&self, demand: impl Into<Ratio<u128>>, headroom: Ratio<u128>) -> Option<u64> {
-        let padded = demand.into().checked_mul(&headroom.checked_add(&Ratio::from(1))?)?;
-        let per_step = u128::from(self.throughput).checked_mul(self.increment.into())?;
-        let capacity = padded.denom().checked_mul(&per_step)?;
-        let steps = if capacity == 0 {
-            return None;
-        } else {
-            padded.numer().div_ceil(capacity)
-        };
-        let units = steps.checked_mul(self.increment.into())?.max(self.min.into());
-        u64::try_from(units).ok()
+        self.sold(&self.raw_units(demand, headroom)?)
     }
 
-    /// Settled tokens that `units` serve in `per_s` seconds.
+    /// The same before it is rounded.
+    pub fn raw_units(&self, demand: impl Into<Ratio<u128>>, headroom: Ratio<u128>) -> Option<Ratio<u128>> {
+        let padded = demand.into().checked_mul(&headroom.checked_add(&Ratio::from(1))?)?;
+        let throughput = self.throughput.filter(|throughput| *throughput > 0)?;
+        padded.checked_mul(&Ratio::new(1, throughput.into()))
+    }
+
+    /// The smallest count that is sold and is at least `units`: the minimum, or a multiple of the
+    /// increment above it.
+    pub fn sold(&self, units: &Ratio<u128>) -> Option<u64> {
+        if *units <= Ratio::from(u128::from(self.min)) {
+            return Some(self.min);
+        }
+        let increment = u128::from(self.increment.max(1));
+        let steps = units.numer().div_ceil(units.denom().checked_mul(&increment)?);
+        u64::try_from(steps.checked_mul(increment)?).ok()
+    }
+
+    /// What `units` serve in `per_s` seconds; 0 while the throughput is not known.
     pub fn capacity(&self, units: u64) -> u64 {
-        self.throughput.saturating_mul(units)
+        self.throughput.unwrap_or(0).saturating_mul(units)
+    }
+
+    /// A unit of that name and nothing else: one is sold at a time, for no term, and serves an unknown
+    /// amount a minute.
+    pub fn named(name: &str, carries: Carries) -> Self {
+        Self {
+            name: name.to_owned(),
+            carries,
+            throughput: None,
+            unpublished: false,
+            per_s: 60,
+            min: 1,
+            increment: 1,
+            max: None,
+            model_independent: false,
+            windows: Vec::new(),
+            terms: Vec::new(),
+        }
     }
 
     /// The term of that name.
@@ -96,7 +148,7 @@ impl Unit {
     /// never pays. None where the price is not known or the shape is empty.
     pub fn break_even(&self, usd_per_hour: Decimal, shape: u64, on_demand_usd: Decimal) -> Option<Decimal> {
         let per_hour =
-            Decimal::from(self.throughput).checked_mul(3600.into())?.checked_div(self.per_s.into())?;
+            Decimal::from(self.throughput?).checked_mul(3600.into())?.checked_div(self.per_s.into())?;
         let full_hour = on_demand_usd.checked_mul(per_hour)?.checked_div(shape.into())?;
         usd_per_hour.checked_div(full_hour)
     }
@@ -106,36 +158,18 @@ impl Unit {
         if self.min == 0 || self.increment == 0 || self.per_s == 0 {
             return Some(("min".to_owned(), "min, increment and per_s are 1 or more".to_owned()));
         }
-        self.terms.iter().find_map(|term| {
-            if term.hours == 0 {
-                return Some((format!("term.{}", term.name), "hours are 1 or more".to_owned()));
-            }
-            term.prices.iter().find_map(|price| {
-                let hourly = price.usd.checked_div(term.hours.into())?;
-                // The dearest unit known cost 70 USD an hour, the cheapest reserved one 0.30.
-                let hint = "USD per unit and hour; is the price for the whole term, and are hours right?";
-                let bounds = Decimal::new(1, 2)..=Decimal::from(200);
-                let fault = within(hourly.round_dp(6), bounds, hint).err()?;
-                Some((format!("term.{}.price", term.name), fault))
-            })
-        })
-    }
-}
-
-impl Term {
-    /// The price in force on `as_of`, USD per unit and term.
-    pub fn usd(&self, as_of: Date) -> Option<Decimal> {
-        let in_force = |price: &&UnitPrice| price.from.is_none_or(|from| from <= as_of);
-        self.prices.iter().filter(in_force).max_by_key(|price| price.from).map(|price| price.usd)
-    }
-
-    /// The same per unit and hour.
-    pub fn usd_per_hour(&self, as_of: Date) -> Option<Decimal> {
-        self.usd(as_of)?.checked_div(self.hours.into())
-    }
-
-    /// The same per unit and month of 730 hours.
-    pub fn usd_per_month(&self, as_of: Date) -> Option<Decimal> {
-        self.usd(as_of)?.checked_mul(HOURS_PER_MONTH.into())?.checked_div(self.hours.into())
+        if let Some(served) = self.throughput
+            && !(1..=1_000_000_000).contains(&served)
+        {
+            let message = format!("{served} is not plausible: expected 1 to 1000000000");
+            return Some(("throughput".to_owned(), message));
+        }
+        if self.max.is_some_and(|max| max < self.min) {
+            return Some(("max".to_owned(), format!("is below the {} that are the fewest sold", self.min)));
+        }
+        if self.unpublished && self.throughput.is_some() {
+            return Some(("unpublished".to_owned(), "has a `throughput` beside it".to_owned()));
+        }
+        unit_window::fault(&self.windows).or_else(|| self.terms.iter().find_map(term::fault))
     }
 }

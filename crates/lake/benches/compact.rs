@@ -1,8 +1,8 @@
 //! How fast, and in how much memory, a day of small files is compacted.
 //!
 //! 10,000 files of 256 spans, as a flush every five seconds writes them at some fifty spans a second, on a
-//! local disk. Arguments: how many files, how many spans in each. The figures are of a closed day: every
-//! byte goes through the sorting of what was flushed and the merging of what is sorted.
+//! local disk. Arguments: how many files, how many spans in each. The figures are of a closed day: all is
+//! sorted, and nothing left as it is.
 
 #![expect(clippy::expect_used, reason = "a benchmark that cannot be set up has nothing to measure")]
 #![expect(clippy::print_stdout, reason = "it prints what it measures")]

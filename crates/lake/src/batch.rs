@@ -12,7 +12,7 @@ use arrow::datatypes::{DataType, Date32Type, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::row::{RowConverter, SortField};
 
-use crate::schema::{Column, TableSchema};
+use crate::schema::TableSchema;
 use crate::stats::day_text;
 use crate::{Error, Result};
 
@@ -45,19 +45,28 @@ pub(crate) fn fit_file(schema: &TableSchema, batch: &RecordBatch) -> Result<Reco
     fitted(schema, &schema.arrow_in_file(), batch)
 }
 
-/// Makes rows fit the columns of the table that `arrow` names.
+/// Makes rows of a file fit the table with texts as views, and leaves out what the rows lack.
+pub(crate) fn fit_viewed(schema: &TableSchema, batch: &RecordBatch) -> Result<RecordBatch> {
+    let there = schema.arrow_viewed();
+    let there = there.fields().iter().enumerate().filter(|(_, field)| {
+        !field.is_nullable() && batch.num_rows() > 0 || batch.column_by_name(field.name()).is_some()
+    });
+    let arrow = schema.arrow_viewed().project(&there.map(|(at, _)| at).collect::<Vec<_>>());
+    fitted(schema, &Arc::new(arrow.map_err(|e| encode_error(schema, e))?), batch)
+}
+
+/// Makes rows fit the columns of the table that `arrow` names, in its types.
 fn fitted(schema: &TableSchema, arrow: &SchemaRef, batch: &RecordBatch) -> Result<RecordBatch> {
     let columns: Vec<ArrayRef> = arrow
         .fields()
         .iter()
-        .filter_map(|field| schema.column(field.name()))
-        .map(|column| {
-            let given = batch.column_by_name(&column.name);
-            let fitted = fit(column, given, batch.num_rows())
-                .map_err(|e| misfit(schema, &column.name, e.to_string()))?;
-            if column.required && fitted.null_count() > 0 {
+        .map(|field| {
+            let given = batch.column_by_name(field.name());
+            let fitted = fit(field.data_type(), given, batch.num_rows())
+                .map_err(|e| misfit(schema, field.name(), e.to_string()))?;
+            if !field.is_nullable() && fitted.null_count() > 0 {
                 let reason = format!("{} rows are null where none may be", fitted.null_count());
-                return Err(misfit(schema, &column.name, reason));
+                return Err(misfit(schema, field.name(), reason));
             }
             Ok(fitted)
         })
@@ -67,19 +76,18 @@ fn fitted(schema: &TableSchema, arrow: &SchemaRef, batch: &RecordBatch) -> Resul
 }
 
 /// One column as the table wants it.
-fn fit(column: &Column, given: Option<&ArrayRef>, rows: usize) -> Result<ArrayRef, ArrowError> {
-    let wanted = column.data_type.arrow();
+fn fit(wanted: &DataType, given: Option<&ArrayRef>, rows: usize) -> Result<ArrayRef, ArrowError> {
     let Some(given) = given else {
-        return Ok(new_null_array(&wanted, rows));
+        return Ok(new_null_array(wanted, rows));
     };
     let found = given.data_type();
-    if *found == wanted {
+    if found == wanted {
         return Ok(Arc::clone(given));
     }
-    if *found != DataType::Null && is_text(found) != is_text(&wanted) {
+    if *found != DataType::Null && is_text(found) != is_text(wanted) {
         return Err(ArrowError::CastError(format!("{found} given, {wanted} wanted")));
     }
-    cast_with_options(given, &wanted, &CastOptions { safe: false, ..CastOptions::default() })
+    cast_with_options(given, wanted, &CastOptions { safe: false, ..CastOptions::default() })
 }
 
 /// Text is never made of numbers or the other way round: that would hide a mistake.

@@ -2,8 +2,9 @@
 //!
 //! A flush every few seconds makes thousands of files a day; a query opens each of them. When to compact
 //! is left to the caller; which files are merged is `plan.rs`, how, in bounded memory, `sort.rs` (what
-//! was flushed) and `concat.rs` (what is sorted). Every merger is a commit of its own. Invariant: the rows of the table are the same before and after, at every
-//! moment and after every crash; that they are is [`Table::rewrite`]'s doing.
+//! was flushed) and `concat.rs` (what is sorted). Every finished file is a commit of its own. Invariant: the
+//! rows of the table are the same before and after, at every moment and after every crash; that they are is
+//! [`Table::rewrite`]'s doing.
 
 mod concat;
 mod plan;
@@ -14,9 +15,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::civil::Date;
 
 use self::plan::Step;
-use self::sort::Groups;
 pub(crate) use self::sort::Sorter;
-use crate::{DataFile, Error, Result, Snapshot, Table};
+use self::sort::{Group, Groups};
+use crate::output::Output;
+use crate::{DataFile, Error, Order, Result, Snapshot, Table};
 
 /// Which files are merged, and how large they become.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,8 +83,7 @@ impl Table {
     /// [`crate::Error::Log`] where the log cannot be read.
     pub async fn compaction_plan(&self, compaction: &Compaction) -> Result<Vec<Planned>> {
         let base = self.snapshot().await?;
-        let steps =
-            plan::steps(compaction, base.files(), &self.fresh(&base, compaction).await?, &BTreeSet::new());
+        let steps = plan::steps(compaction, base.files(), &self.fresh(&base, compaction).await?);
         let planned = steps.iter().map(Step::files).map(|files| Planned {
             partition: files.first().map(|file| file.partition_values.clone()).unwrap_or_default(),
             files: files.len(),
@@ -120,12 +121,11 @@ impl Table {
 
     async fn compact_all(&self, compaction: &Compaction) -> Result<Compacted> {
         let mut done = Compacted::default();
-        let mut full = BTreeSet::new();
         loop {
             let mut base = self.snapshot().await?;
             self.all_columns_known(&base)?;
             let fresh = self.fresh(&base, compaction).await?;
-            let steps = plan::steps(compaction, base.files(), &fresh, &full);
+            let steps = plan::steps(compaction, base.files(), &fresh);
             if steps.is_empty() {
                 return Ok(done);
             }
@@ -143,37 +143,46 @@ impl Table {
                         }
                     }
                 };
-                base = self.sort_files(base, files, compaction.memory_bytes, &mut full, &mut done).await?;
+                base = self.sort_files(base, files, compaction, &mut done).await?;
             }
         }
     }
 
-    /// Sorts files of one partition, group by group: one is encoded while the next is read.
+    /// Sorts files of one partition, group by group: one is encoded while the next is read. Each becomes
+    /// row groups of the same file until that has its size.
     async fn sort_files(
         &self,
         mut base: Snapshot,
         files: Vec<DataFile>,
-        memory: usize,
-        full: &mut BTreeSet<String>,
+        compaction: &Compaction,
         done: &mut Compacted,
     ) -> Result<Snapshot> {
-        let Some(partition) = files.first().map(|file| file.partition_values.clone()) else {
-            return Ok(base);
-        };
-        let mut groups = Groups::new(self, files, memory / 2);
+        let partition = files.first().map(|file| file.partition_values.clone()).unwrap_or_default();
+        let expected = files.iter().map(|file| file.rows).sum();
+        let mut groups = Groups::new(self, files, compaction.memory_bytes / 2);
         let (mut from, mut into) = (Vec::new(), Vec::new());
+        let mut output: Option<Output> = None;
         let mut group = groups.next().await?;
-        while let Some(rows) = group {
-            let (table, partition) = (self.clone(), partition.clone());
-            let writing = self.blocking(move || rows.write(&table, &partition));
+        while let Some(Group { rows, files, in_the_middle }) = group {
+            let (table, partition, begun) = (self.clone(), partition.clone(), output.take());
+            let writing = self.blocking(move || {
+                if rows.is_empty() {
+                    return Ok(begun);
+                }
+                let begin = || Output::begin(&table, partition, Order::Sorted, expected);
+                let mut output = begun.map_or_else(begin, Ok)?;
+                rows.write(table.schema(), &mut output)?;
+                Ok(Some(output))
+            });
             let (written, next) = futures::join!(writing, groups.next());
-            let written = written?;
-            from.extend(written.from);
-            if matches!(next, Ok(Some(_))) {
-                full.extend(written.file.iter().map(|file| file.path.clone()));
+            output = written?;
+            from.extend(files);
+            let is_last = !matches!(next, Ok(Some(_)));
+            if let Some(whole) = output.take_if(|output| is_last || output.bytes() >= compaction.target_bytes)
+            {
+                into.push(self.blocking(move || whole.finish()).await?);
             }
-            into.extend(written.file);
-            if !written.in_the_middle {
+            if output.is_none() && !in_the_middle {
                 base = self.swap(&base, std::mem::take(&mut from), std::mem::take(&mut into), done).await?;
             }
             group = next?;

@@ -3,6 +3,8 @@
 //! Which rows stay is the caller's to say, and that the new file takes the old one's place is
 //! [`Table::rewrite`]'s. Invariant: rows that stay are the same, in the same order.
 
+use std::sync::Arc;
+
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use tokio::sync::mpsc;
@@ -67,7 +69,7 @@ impl Table {
                 .blocking(move || {
                     let mut output = Output::begin(&work, partition, Order::AsIs, held)?;
                     while let Some(rows) = passing.blocking_recv() {
-                        output.write(&rows)?;
+                        output.write(rows.num_rows(), |at| Ok(Arc::clone(rows.column(at))))?;
                     }
                     // Where the reader has failed, rows are missing: the caller drops the file then.
                     output.finish()

@@ -21,6 +21,7 @@ mod lake;
 mod location;
 mod log;
 mod output;
+mod parquet_columns;
 mod parquet_file;
 mod parquet_read;
 mod read;

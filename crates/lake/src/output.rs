@@ -1,4 +1,5 @@
-//! A file written piece by piece: its rows come in batches, and its bytes leave as they come to be.
+//! A file written piece by piece: its rows come row group by row group, and its bytes leave as they come to
+//! be.
 //!
 //! For what rewrites rows, whose files may be larger than what should be held in memory;
 //! [`Table::write`] encodes a flush at once. Invariant: a file whose writer fails or is dropped before
@@ -8,15 +9,17 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow::array::ArrayRef;
 use bytes::Bytes;
 use object_store::path::Path;
 use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt, PutPayload};
-use parquet::arrow::ArrowWriter;
+use parquet::errors::ParquetError;
+use parquet::file::writer::SerializedFileWriter;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use crate::parquet_columns::encode_columns;
 use crate::stats::FileStats;
 use crate::write::new_path;
 use crate::{DataFile, Error, Order, Result, Table, parquet_file};
@@ -29,7 +32,7 @@ const WAITING: usize = 1;
 
 /// A file that is being encoded, by a thread that may block.
 pub(crate) struct Output {
-    writer: ArrowWriter<Buffer>,
+    writer: SerializedFileWriter<Buffer>,
     sending: Sending,
     rows: u64,
 }
@@ -42,14 +45,32 @@ impl Output {
         order: Order,
         rows: u64,
     ) -> Result<Self> {
-        let writer = parquet_file::writer(table.schema(), order == Order::Sorted, rows, Buffer::default())?;
+        let sorted = order == Order::Sorted;
+        let writer = parquet_file::group_writer(table.schema(), sorted, rows, Buffer::default())?;
         Ok(Self { writer, sending: Sending::begin(table, values, order), rows: 0 })
     }
 
-    /// Adds rows, without partition columns.
-    pub(crate) fn write(&mut self, rows: &RecordBatch) -> Result<()> {
-        self.writer.write(rows).map_err(|e| parquet_file::encode_error(self.sending.table.schema(), &e))?;
-        self.rows += rows.num_rows() as u64;
+    /// Bytes so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.sending.file.size + self.writer.inner().len() as u64
+    }
+
+    /// Adds a row group of so many rows. `column` gives their values in the column of a place in the file;
+    /// several threads ask it, for as long as that takes.
+    pub(crate) fn write(
+        &mut self,
+        rows: usize,
+        column: impl Fn(usize) -> Result<ArrayRef> + Sync,
+    ) -> Result<()> {
+        let schema = self.sending.table.shared_schema();
+        let wrong = |e: ParquetError| parquet_file::encode_error(&schema, &e);
+        let chunks = encode_columns(&schema, &self.writer, column)?;
+        let mut group = self.writer.next_row_group().map_err(wrong)?;
+        for chunk in chunks {
+            chunk.append_to_row_group(&mut group).map_err(wrong)?;
+        }
+        group.close().map_err(wrong)?;
+        self.rows += rows as u64;
         if self.writer.inner().len() >= PIECE {
             self.sending.pass(self.writer.inner_mut().take())?;
         }

@@ -8,22 +8,25 @@
 //! table does not have.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::arrow::{ArrowSchemaConverter, ArrowWriter};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::SortingColumn;
 use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
+use crate::parquet_columns::leaf_count;
 use crate::schema::{ColumnType, TableSchema};
 use crate::stats::{BOUND_BYTES, FileStats};
 use crate::{Error, Result};
 
 /// Rows in a row group: a scan is shared out by row groups, so a day of a busy lake has many.
-const ROW_GROUP_ROWS: usize = 128 * 1024;
+pub(crate) const ROW_GROUP_ROWS: usize = 128 * 1024;
 
 /// Rows from which on a file is worth zstd, which sets up half a megabyte for every page: a day of a
 /// derived table has dozens of columns of a few thousand rows, and takes longer to set up than to pack.
@@ -54,12 +57,7 @@ pub(crate) fn encode(schema: &TableSchema, rows: &[RecordBatch], sorted: bool) -
 }
 
 /// Begins a file of about `rows` rows (without partition columns).
-pub(crate) fn writer<W: Write + Send>(
-    schema: &TableSchema,
-    sorted: bool,
-    rows: u64,
-    to: W,
-) -> Result<ArrowWriter<W>> {
+fn writer<W: Write + Send>(schema: &TableSchema, sorted: bool, rows: u64, to: W) -> Result<ArrowWriter<W>> {
     let wrong = |e: ParquetError| encode_error(schema, &e);
     // The Arrow schema is not embedded: the Parquet one says it all, and every engine reads that.
     let options = ArrowWriterOptions::new()
@@ -68,15 +66,26 @@ pub(crate) fn writer<W: Write + Send>(
     ArrowWriter::try_new_with_options(to, schema.arrow_in_file(), options).map_err(wrong)
 }
 
+/// Begins a file of about `rows` rows whose row groups are written one by one.
+pub(crate) fn group_writer<W: Write + Send>(
+    schema: &TableSchema,
+    sorted: bool,
+    rows: u64,
+    to: W,
+) -> Result<SerializedFileWriter<W>> {
+    let begin = || {
+        let shape = ArrowSchemaConverter::new().convert(&schema.arrow_in_file())?;
+        let properties = properties(schema, sorted, rows)?;
+        SerializedFileWriter::new(to, shape.root_schema_ptr(), Arc::new(properties))
+    };
+    begin().map_err(|e| encode_error(schema, &e))
+}
+
 pub(crate) fn encode_error(schema: &TableSchema, error: &ParquetError) -> Error {
     Error::Encode { table: schema.name.clone(), reason: error.to_string() }
 }
 
-pub(crate) fn properties(
-    schema: &TableSchema,
-    sorted: bool,
-    rows: u64,
-) -> Result<WriterProperties, ParquetError> {
+fn properties(schema: &TableSchema, sorted: bool, rows: u64) -> Result<WriterProperties, ParquetError> {
     let compression =
         if rows < ZSTD_ROWS { Compression::SNAPPY } else { Compression::ZSTD(ZstdLevel::try_new(1)?) };
     let mut properties = WriterProperties::builder()
@@ -88,10 +97,10 @@ pub(crate) fn properties(
     for column in &schema.columns {
         let path = ColumnPath::from(column.name.as_str());
         if LOOKED_UP.contains(&column.name.as_str()) {
-            // No more values than rows: by itself the writer makes room for a million.
+            // No more values than rows in a row group: by itself the writer makes room for a million.
             properties = properties
                 .set_column_bloom_filter_enabled(path.clone(), true)
-                .set_column_bloom_filter_max_ndv(path.clone(), rows.max(1));
+                .set_column_bloom_filter_max_ndv(path.clone(), rows.clamp(1, ROW_GROUP_ROWS as u64));
         }
         match column.data_type {
             // Ids hardly repeat: a dictionary of them is built only to be thrown away.
@@ -135,7 +144,7 @@ fn sorting_columns(schema: &TableSchema) -> Option<Vec<SortingColumn>> {
         .map(|name| {
             let at = leaves.index_of(name).ok()?;
             let before = leaves.fields().iter().take(at);
-            let leaf: usize = before.map(|f| if f.data_type().is_nested() { leaf_count(f) } else { 1 }).sum();
+            let leaf: usize = before.map(|field| leaf_count(field.data_type())).sum();
             Some(SortingColumn {
                 column_idx: i32::try_from(leaf).ok()?,
                 descending: false,
@@ -143,11 +152,4 @@ fn sorting_columns(schema: &TableSchema) -> Option<Vec<SortingColumn>> {
             })
         })
         .collect()
-}
-
-fn leaf_count(field: &arrow::datatypes::Field) -> usize {
-    match field.data_type() {
-        arrow::datatypes::DataType::Map(..) => 2,
-        _ => 1,
-    }
 }

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::compute::can_cast_types;
+use arrow::datatypes::SchemaRef;
 use bytes::{Buf, Bytes};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -75,14 +76,15 @@ pub(crate) struct Footer {
 
 impl Footer {
     /// Finds the footer in the last bytes of a file; the error says how many it takes where they were
-    /// too few.
-    pub(crate) fn read(schema: &TableSchema, end: &Section) -> Result<Self, ParquetError> {
+    /// too few. A file of just the columns of `arrow` is read in its types, another in its own.
+    pub(crate) fn read(schema: &TableSchema, arrow: SchemaRef, end: &Section) -> Result<Self, ParquetError> {
         let mut reader = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Skip);
         let tail = end.bytes.clone();
         reader.try_parse_sized(&tail, end.len)?;
         let found = Arc::new(reader.finish()?);
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let metadata = ArrowReaderMetadata::try_new(Arc::clone(&found), options)?;
+        let metadata = ArrowReaderMetadata::try_new(Arc::clone(&found), options.clone().with_schema(arrow))
+            .or_else(|_| ArrowReaderMetadata::try_new(Arc::clone(&found), options))?;
         let described = found.file_metadata().schema_descr();
         let roots = described.root_schema().get_fields().iter().enumerate().filter_map(|(at, field)| {
             schema.column(field.name()).filter(|_| !is_empty(&found, at)).map(|_| at)

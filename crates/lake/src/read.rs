@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Date32Array, RecordBatch, new_null_array};
+use arrow::datatypes::SchemaRef;
 use bytes::Bytes;
 use object_store::ObjectStoreExt;
 use parquet::errors::ParquetError;
@@ -63,8 +64,17 @@ impl Table {
 
     /// Begins to read a file.
     pub(crate) fn rows(&self, file: &DataFile, batch_rows: usize) -> Rows {
+        self.read_rows(file, Form::Table, batch_rows)
+    }
+
+    /// Begins to read a file whose rows are only to be moved.
+    pub(crate) fn moving_rows(&self, file: &DataFile, batch_rows: usize) -> Rows {
+        self.read_rows(file, Form::Moving, batch_rows)
+    }
+
+    fn read_rows(&self, file: &DataFile, form: Form, batch_rows: usize) -> Rows {
         let (send, batches) = mpsc::channel(1);
-        let reading = Reading { source: self.source(file), batch_rows, send };
+        let reading = Reading { source: self.source(file), form, batch_rows, send };
         Rows { batches, reader: tokio::spawn(reading.run()) }
     }
 
@@ -81,7 +91,7 @@ impl Table {
     /// # Errors
     /// Like [`Table::read`].
     pub(crate) async fn footer(&self, file: &DataFile) -> Result<Footer> {
-        self.source(file).footer().await
+        self.source(file).footer(Form::Table).await
     }
 
     fn source(&self, file: &DataFile) -> Source {
@@ -109,9 +119,29 @@ struct Source {
     file: DataFile,
 }
 
+/// What rows come as.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    /// With all columns of the table, in its types.
+    Table,
+    /// Texts as views into the file's pages; columns that hold nothing are left out.
+    Moving,
+}
+
+impl Form {
+    /// The columns of a file that was written as files are written now.
+    fn arrow(self, schema: &TableSchema) -> SchemaRef {
+        match self {
+            Self::Table => schema.arrow_in_file(),
+            Self::Moving => schema.arrow_viewed(),
+        }
+    }
+}
+
 /// The reading of a file's rows.
 struct Reading {
     source: Source,
+    form: Form,
     batch_rows: usize,
     send: mpsc::Sender<Result<RecordBatch>>,
 }
@@ -131,7 +161,7 @@ impl Reading {
             let section = Section::whole(source.whole().await?);
             rows += self.decode(section, None).await?;
         } else {
-            let footer = source.footer().await?;
+            let footer = source.footer(self.form).await?;
             for group in 0..footer.row_groups() {
                 let range = footer.range(group).filter(|range| range.end <= size);
                 let range =
@@ -150,8 +180,9 @@ impl Reading {
     /// Decodes a row group, or a whole file, and sends its rows; says how many there were.
     async fn decode(&self, section: Section, group: Option<(Footer, usize)>) -> Result<u64> {
         let source = &self.source;
-        let (schema, send, batch_rows) = (source.table.shared_schema(), self.send.clone(), self.batch_rows);
-        let decoded = source.blocking(move || decode(&schema, section, group, batch_rows, &send));
+        let (schema, form) = (source.table.shared_schema(), self.form);
+        let (send, batch_rows) = (self.send.clone(), self.batch_rows);
+        let decoded = source.blocking(move || decode(&schema, form, section, group, batch_rows, &send));
         decoded.await?.map_err(|reason| source.damaged(reason))
     }
 }
@@ -167,14 +198,14 @@ impl Source {
     }
 
     /// The footer of a file that is not fetched whole.
-    async fn footer(&self) -> Result<Footer> {
+    async fn footer(&self, form: Form) -> Result<Footer> {
         let mut tail = TAIL;
         loop {
             let start = self.file.size.saturating_sub(tail);
             let bytes = self.fetch(Some(start..self.file.size)).await?;
             let section = Section { start, bytes, len: self.file.size };
             let schema = self.table.shared_schema();
-            match self.blocking(move || Footer::read(&schema, &section)).await? {
+            match self.blocking(move || Footer::read(&schema, form.arrow(&schema), &section)).await? {
                 Ok(footer) => return Ok(footer),
                 Err(ParquetError::NeedMoreData(more)) if more as u64 > tail => tail = more as u64,
                 Err(wrong) => return Err(self.damaged(wrong.to_string())),
@@ -212,6 +243,7 @@ impl Source {
 
 fn decode(
     schema: &TableSchema,
+    form: Form,
     section: Section,
     group: Option<(Footer, usize)>,
     batch_rows: usize,
@@ -219,12 +251,16 @@ fn decode(
 ) -> Result<u64, String> {
     let (footer, group) = match group {
         Some((footer, group)) => (footer, Some(group)),
-        None => (Footer::read(schema, &section).map_err(|e| e.to_string())?, None),
+        None => (Footer::read(schema, form.arrow(schema), &section).map_err(|e| e.to_string())?, None),
     };
     let mut rows = 0;
     for batch in footer.reader(section, group, batch_rows).map_err(|e| e.to_string())? {
         let batch = batch.map_err(|e| e.to_string())?;
-        let fitted = batch::fit_file(schema, &batch).map_err(|e| e.to_string())?;
+        let fitted = match form {
+            Form::Table => batch::fit_file(schema, &batch),
+            Form::Moving => batch::fit_viewed(schema, &batch),
+        };
+        let fitted = fitted.map_err(|e| e.to_string())?;
         rows += fitted.num_rows() as u64;
         if send.blocking_send(Ok(fitted)).is_err() {
             return Err("nobody wants its rows any more".to_owned());

@@ -40,7 +40,7 @@ enum Column {
 }
 
 /// A list of texts.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Texts {
     values: StringBuilder,
     ends: Vec<i32>,
@@ -48,7 +48,7 @@ struct Texts {
 }
 
 /// A map from text to text.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Pairs {
     keys: StringBuilder,
     values: StringBuilder,
@@ -182,7 +182,7 @@ impl Columns {
 impl Column {
     fn new(field: &Field) -> Self {
         match field.data_type() {
-            DataType::Utf8 => Self::Text(StringBuilder::with_capacity(0, 0)),
+            DataType::Utf8 => Self::Text(strings()),
             DataType::Int64 => Self::Int(Int64Builder::with_capacity(0)),
             DataType::Int32 => Self::SmallInt(Int32Builder::with_capacity(0)),
             DataType::Float64 => Self::Float(Float64Builder::with_capacity(0)),
@@ -191,8 +191,10 @@ impl Column {
                 TimestampMicrosecondBuilder::with_capacity(0).with_data_type(field.data_type().clone()),
             ),
             DataType::Date32 => Self::Day(Date32Builder::with_capacity(0)),
-            DataType::List(_) => Self::Texts(Texts::default()),
-            DataType::Map(_, _) => Self::Map(Pairs::default()),
+            DataType::List(_) => {
+                Self::Texts(Texts { values: strings(), ends: Vec::new(), valid: Vec::new() })
+            }
+            DataType::Map(_, _) => Self::Map(Pairs { keys: strings(), values: strings(), ends: Vec::new() }),
             _ => Self::Null,
         }
     }
@@ -262,6 +264,11 @@ impl Pairs {
         let entries = StructArray::try_new(fields.clone(), pairs, None)?;
         Ok(Arc::new(MapArray::try_new(Arc::clone(entry), offsets(self.ends), entries, None, *ordered)?))
     }
+}
+
+/// Room for nothing yet: by themselves, builders begin with room for a thousand, and most requests are small.
+fn strings() -> StringBuilder {
+    StringBuilder::with_capacity(0, 0)
 }
 
 /// The bounds on a body and on what its rows share keep every count of elements below 2^31.

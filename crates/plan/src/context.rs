@@ -6,12 +6,13 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use plimsoll_calendar::{Calendar, CalendarError};
 use plimsoll_catalog::{Catalog, Entry, PoolKey};
+use plimsoll_toml::nearest;
 use thiserror::Error;
 
 use crate::quantity::Quantity;
 use crate::spec::{PoolSpec, Spec};
 use crate::windows::{Windows, windows};
-use crate::{Ledger, Measured, PoolMeasured, Stat, WorkflowMeasured};
+use crate::{Ledger, Measured, PoolMeasured, SpecError, Stat, WorkflowMeasured};
 
 /// Everything that a plan is made from.
 #[derive(Debug, Clone, Copy)]
@@ -30,11 +31,16 @@ pub struct PlanInput<'a> {
     pub measured: &'a Measured,
     /// Instant that the plan speaks for.
     pub as_of: Timestamp,
+    /// Whether needs are taken from percentiles alone, without a replay: in seconds instead of a minute.
+    pub quick: bool,
 }
 
 /// Why no plan could be made.
 #[derive(Debug, Error)]
 pub enum PlanError {
+    /// Spec or ledger say what cannot be planned with, at that line.
+    #[error(transparent)]
+    Input(#[from] SpecError),
     /// The calendar cannot tell a date that the plan needs.
     #[error(transparent)]
     Calendar(#[from] CalendarError),
@@ -74,7 +80,32 @@ impl PoolId {
 impl<'a> Context<'a> {
     pub(crate) fn new(input: &PlanInput<'a>) -> Result<Self, PlanError> {
         let windows = windows(input.spec, input.calendar, input.as_of)?;
-        Ok(Self { input: *input, windows, today: input.calendar.local_date(input.as_of) })
+        let context = Self { input: *input, windows, today: input.calendar.local_date(input.as_of) };
+        context.refuse_unknown_pools()?;
+        Ok(context)
+    }
+
+    /// A pool of the ledger that neither catalog, spec nor telemetry knows is a mistake: what was asked for
+    /// there would never be found again.
+    fn refuse_unknown_pools(&self) -> Result<(), SpecError> {
+        let mut keys: Vec<&str> = self.spec().pools.iter().map(|pool| pool.key.as_str()).collect();
+        keys.extend(self.measured().pools.iter().map(|pool| pool.pool.as_str()));
+        for request in &self.input.ledger.requests {
+            if keys.contains(&request.pool.as_str()) || self.entry(&request.pool).is_some() {
+                continue;
+            }
+            let catalog = || request.pool.parse().ok().and_then(|key| self.input.catalog.did_you_mean(&key));
+            let meant = nearest(&request.pool, keys.iter().copied())
+                .map(str::to_owned)
+                .or_else(|| catalog().map(ToString::to_string))
+                .map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
+            let problem =
+                format!("`{}` is a pool that neither catalog, spec nor telemetry knows{meant}", request.pool);
+            let mut fault = SpecError::new("ledger.toml", problem).field("request.pool");
+            fault.line = Some(request.line);
+            return Err(fault);
+        }
+        Ok(())
     }
 
     pub(crate) fn measured(&self) -> &'a Measured {

@@ -4,7 +4,7 @@
 //! admission and by settlement. Leaves headroom, limits and dates to `need`. The invariant: exact
 //! sums, and both stages from the same runs.
 
-use plimsoll_catalog::Dimension;
+use plimsoll_catalog::{Dimension, Measure};
 
 use crate::context::{Context, PoolId, mean};
 use crate::quantity::Quantity;
@@ -13,7 +13,7 @@ use crate::rates::Rates;
 use crate::{RunDraw, Stat, WorkflowMeasured};
 
 /// Event runs below which a workflow's draw is taken from all its runs.
-const ENOUGH_EVENT_RUNS: u64 = 20;
+pub(crate) const ENOUGH_EVENT_RUNS: u64 = 20;
 
 /// What one limit counts.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,8 +59,12 @@ impl Counted {
 
     /// A dimension as the catalog describes it.
     pub(crate) fn described(dimension: &Dimension) -> Self {
-        let measure = dimension.counts.to_string();
-        let kind = if dimension.window_s > 3600 { Kind::PerDay(measure) } else { Kind::PerMinute(measure) };
+        let kind = match dimension.counts {
+            Measure::Concurrent if dimension.name == "concurrent" => Kind::Concurrent,
+            Measure::Concurrent | Measure::EnqueuedTokens | Measure::Jobs | Measure::Usd => Kind::Other,
+            measure if dimension.window_s > 3600 => Kind::PerDay(measure.to_string()),
+            measure => Kind::PerMinute(measure.to_string()),
+        };
         Self { dimension: dimension.name.clone(), kind, window_s: dimension.window_s }
     }
 }
@@ -83,6 +87,14 @@ pub(crate) struct Demand {
     pub(crate) settlement: Option<Quantity>,
     /// Workflows that draw, largest floor first.
     pub(crate) parts: Vec<Part>,
+}
+
+impl Demand {
+    /// What a need is over what serves the expected rates: headroom is for what no forecast tells, so it
+    /// is not put on top of the forecast's interval, and the larger of the two counts.
+    pub(crate) fn margin(&self, context: &Context<'_>) -> Quantity {
+        context.with_headroom().max(self.high.over(&self.floor).unwrap_or_default())
+    }
 }
 
 /// One workflow's part of a demand.

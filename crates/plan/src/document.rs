@@ -9,6 +9,7 @@ use jiff::{Timestamp, civil::Date};
 use serde::{Deserialize, Serialize};
 
 use crate::rates::{EventRatePlan, GrowthPlan, LoadPlan};
+use crate::{FigureInput, Filing, LeadTimePlan, Lint};
 
 /// A finished plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,6 +40,9 @@ pub struct Plan {
     pub pools: Vec<PoolPlan>,
     /// Requests to file, earliest `file_by` first.
     pub quota_requests: Vec<QuotaRequest>,
+    /// On which day to file what, within what each channel allows at once; earliest first.
+    #[serde(default)]
+    pub filing: Vec<Filing>,
     /// Reserved units: hold, step up, step down, let lapse, buy.
     pub reservations: Vec<ReservationPlan>,
     /// Floors and borrowing per pool and tier.
@@ -110,6 +114,28 @@ pub struct PoolPlan {
     pub concurrency: Option<PoolConcurrency>,
     /// Workflow that owns the pool's tightest limit, for the decision table.
     pub owner: Option<String>,
+    /// How long an increase takes here, and who says so; null where nobody does.
+    #[serde(default)]
+    pub lead_time: Option<LeadTimePlan>,
+}
+
+/// How the limit that an instant needs was found by replay.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplayPlan {
+    /// Smallest limit at which every tier's share of throttled operations is within its target.
+    pub most: u64,
+    /// Limit at which nothing at all would be throttled: the peak of the demand.
+    pub upper: u64,
+    /// Minutes at the instant's rates, in each replay.
+    pub minutes: u64,
+    /// Replays with arrivals of their own, all of which the limit serves.
+    pub seeds: u64,
+    /// Measured runs that were drawn from.
+    pub runs: u64,
+    /// Operations that the search replayed, over all the limits that it tried.
+    pub operations: u64,
+    /// Whether no larger limit was seen to do worse.
+    pub monotone: bool,
 }
 
 /// What one limit of a pool needs.
@@ -140,8 +166,11 @@ pub struct DimensionPlan {
     pub forecast_p95: Option<u64>,
     /// P95 floor × (1 + headroom), or `forecast_p95` where that is larger.
     pub p95_need: u64,
-    /// Smallest limit that replay shows to be enough; null until replay has run.
+    /// Smallest limit that replay shows to be enough, without headroom; null where nothing was replayed.
     pub replayed: Option<u64>,
+    /// How that was found; null like `replayed`.
+    #[serde(default)]
+    pub replay: Option<ReplayPlan>,
     /// The limit that is needed.
     pub need: u64,
     /// Largest need of the horizon, where a later instant needs more than `need` and the ask covers
@@ -179,6 +208,9 @@ pub struct DimensionPlan {
     pub own_weight: Option<f64>,
     /// How the figure came about, one line per step, for the justification and `--explain`.
     pub derivation: Vec<String>,
+    /// What went into it, each with where it was read.
+    #[serde(default)]
+    pub inputs: Vec<FigureInput>,
 }
 
 /// A limit from one day on.
@@ -217,8 +249,17 @@ pub struct QuotaRequest {
     pub pool: String,
     /// Account.
     pub account: Option<String>,
+    /// Region; null for global pools.
+    #[serde(default)]
+    pub region: Option<String>,
     /// Dimension.
     pub dimension: String,
+    /// Event that needs it; null where ordinary use does.
+    #[serde(default)]
+    pub event: Option<String>,
+    /// First day on which it is needed.
+    #[serde(default)]
+    pub needed_from: Option<Date>,
     /// Limit today.
     pub from: Option<u64>,
     /// Limit asked for.
@@ -243,6 +284,9 @@ pub struct QuotaRequest {
     pub companions: Vec<String>,
     /// Who files it.
     pub owner: Option<String>,
+    /// What a reviewer at the provider would ask about.
+    #[serde(default)]
+    pub lints: Vec<Lint>,
 }
 
 /// A reservation.
@@ -341,7 +385,7 @@ pub struct StressResult {
     pub queue_per_min: Option<f64>,
     /// Tiers that suffer.
     pub tiers: Vec<u8>,
-    /// Cost.
+    /// What an hour of the instant then costs more, USD; null where no price is known.
     pub cost_usd: Option<String>,
 }
 

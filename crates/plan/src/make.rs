@@ -5,6 +5,7 @@
 
 use crate::context::{Context, PlanError, PlanInput};
 use crate::digest::sha256;
+use crate::filing::schedule;
 use crate::pools::pools;
 use crate::quantity::Quantity;
 use crate::rates::{Rhythm, event_rates, growth, load, occurrences};
@@ -12,6 +13,7 @@ use crate::requests::{requests, share};
 use crate::reservations::reservations;
 use crate::risks::risks;
 use crate::runs::{budgets, concurrency, workflows};
+use crate::stress::stress;
 use crate::tiers::tiers;
 use crate::timeline::minutes;
 use crate::verdict::verdict;
@@ -33,6 +35,8 @@ pub fn make(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
     let (event_rates, growth) = (event_rates(&context, &rhythm), growth(&rhythm));
     let mut warned = warnings(&context, &pools, &event_rates, &growth);
     warned.append(&mut open);
+    let (stress, scenarios) =
+        if input.quick { Default::default() } else { stress(&context, &rhythm, &pools) };
     let concurrency = concurrency(&context, &timeline, &rhythm, &pools);
     let mut plan = Plan {
         plan_id: plan_id(input),
@@ -47,12 +51,13 @@ pub fn make(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
         verdict: String::new(),
         history: history(input),
         pools: pools.iter().map(|pool| pool.plan.clone()).collect(),
+        filing: schedule(&context, &pools, &quota_requests)?,
         quota_requests,
         reservations: reservations(&context),
         tiers: tiers(&context, &pools),
         events: context.windows.coming.iter().map(|occurrence| event(input, occurrence)).collect(),
-        stress: Vec::new(),
-        scenarios: Vec::new(),
+        stress,
+        scenarios,
         event_rates,
         growth,
         load: load(&rhythm),
@@ -77,6 +82,8 @@ fn plan_id(input: &PlanInput<'_>) -> String {
         input.as_of,
         ledger_sha256(input).unwrap_or("none"),
     );
+    // A plan without replays has other figures.
+    let text = if input.quick { text + "quick\n" } else { text };
     sha256(text.as_bytes())
 }
 

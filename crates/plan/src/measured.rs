@@ -23,6 +23,8 @@ pub struct Measured {
     pub pools: Vec<PoolMeasured>,
     /// In-flight counts per boundary and name over the history.
     pub in_flight: Vec<InFlightMeasured>,
+    /// Whole runs to replay: a sample of each workflow, and of each event's past occurrences.
+    pub sampled_runs: Vec<SampledRun>,
 }
 
 /// The period that profiles were made from, and how much it held.
@@ -97,6 +99,63 @@ pub struct WorkflowMeasured {
     pub max_tokens_unset: (u64, u64),
     /// Output tokens per model call.
     pub output_per_call: Stat,
+    /// Runs started in each second of the workflow's busiest hour, seconds without a start left out.
+    pub busy_seconds: Vec<BusySecond>,
+}
+
+/// Runs that started in one second of an hour.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BusySecond {
+    /// Second of the hour, from 0.
+    pub second: u32,
+    /// Starts in it.
+    pub starts: u64,
+}
+
+/// A whole run as it was, without its waits for limits.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SampledRun {
+    /// Event in whose past occurrence it ran; null for the sample of the history.
+    pub event: Option<String>,
+    /// Workflow.
+    pub workflow: String,
+    /// Its calls, in the order in which they were wanted.
+    pub calls: Vec<SampledCall>,
+}
+
+/// One model call of a run. Times are microseconds from the run's start.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SampledCall {
+    /// Account, where known.
+    pub account: Option<String>,
+    /// Region; null for global pools.
+    pub region: Option<String>,
+    /// Pool key.
+    pub pool: String,
+    /// When its first attempt started.
+    pub wanted_us: i64,
+    /// When the attempt started that was let in.
+    pub start_us: i64,
+    /// How long that one took, microseconds.
+    pub latency_us: i64,
+    /// Time to its first token, microseconds, where it streamed.
+    pub ttft_us: Option<i64>,
+    /// Whether the provider charges for it; a call that ended without usage and is not billed used nothing.
+    pub billed: bool,
+    /// Input tokens, cached ones included; null where unknown, as all that follow.
+    pub input_tokens: Option<u64>,
+    /// Input that no cache served or kept.
+    pub input_uncached: Option<u64>,
+    /// Input read from the cache.
+    pub cache_read: Option<u64>,
+    /// Input written to it.
+    pub cache_write: Option<u64>,
+    /// Output, reasoning included.
+    pub output_tokens: Option<u64>,
+    /// The part of it that was reasoning.
+    pub reasoning_tokens: Option<u64>,
+    /// Cap on output as it was asked for; null where unset.
+    pub max_output_tokens: Option<u64>,
 }
 
 /// What one run draws from one pool in one measure.

@@ -1,7 +1,8 @@
 //! What one limit of one pool needs: the instant that binds, the figures at it, and what follows.
 //!
-//! Leaves the rounding to what is granted to `pools`, since limits of one pool are often raised
-//! together. The invariants: the row's figures all belong to the one instant that it names, and a
+//! Instants are compared by their percentile floors, which cost nothing; the one that binds, and the
+//! one that asks for most, are then replayed, and what replay shows is the need. Leaves the rounding to
+//! what is granted to `pools`, since limits of one pool are often raised together. The invariants: the row's figures all belong to the one instant that it names, and a
 //! quota is never decreased.
 
 use jiff::Timestamp;
@@ -11,11 +12,13 @@ use crate::cheaper::max_tokens;
 use crate::context::{Context, PlanError, PoolId, mean};
 use crate::deadline::{Deadline, Lead};
 use crate::demand::{Counted, Demand, Kind, Part, demand, explain};
+use crate::inputs::inputs;
 use crate::quantity::Quantity;
 use crate::rates::{Rates, occurrences};
+use crate::replayed::replayed;
 use crate::timeline::Timeline;
 use crate::windows::EventWindows;
-use crate::{CheaperFix, DimensionPlan, PoolMeasured};
+use crate::{CheaperFix, DimensionPlan, PoolMeasured, ReplayPlan};
 
 /// A dimension's row, with what later steps build on.
 #[derive(Debug)]
@@ -38,13 +41,18 @@ pub(crate) struct Needed {
 pub(crate) type LimitOn<'l> = &'l dyn Fn(Date) -> Option<u64>;
 
 /// One instant's demand, with the limit that is in force then.
+#[derive(Clone)]
 struct Candidate<'t> {
     at: Timestamp,
     occurrence: Option<&'t EventWindows>,
     demand: Demand,
     rates: Option<&'t Rates<'t>>,
     limit: Option<u64>,
+    /// Percentile floor with headroom.
+    p95_need: u64,
+    /// The same, until a replay tells better.
     need: u64,
+    replay: Option<ReplayPlan>,
 }
 
 impl Candidate<'_> {
@@ -64,6 +72,26 @@ impl Candidate<'_> {
         }
     }
 
+    /// The candidate with the need that a replay of it shows, where one can be made.
+    fn replayed(&self, context: &Context<'_>, pool: &PoolId, counted: &Counted) -> Self {
+        let mut shown = self.clone();
+        if !context.input.quick
+            && let Some(replay) = self.rates.and_then(|rates| replayed(context, pool, counted, rates))
+        {
+            shown.need = (&Quantity::from(replay.most) * &self.demand.margin(context)).ceil();
+            shown.replay = Some(replay);
+        }
+        shown
+    }
+
+    /// Whether both look at the same rates, so that one replay tells of both.
+    fn same_rates(&self, other: &Self) -> bool {
+        match (self.rates, other.rates) {
+            (Some(one), Some(other)) => std::ptr::eq(one, other),
+            _ => false,
+        }
+    }
+
     /// Need / limit where there is a limit above zero, else the need itself.
     fn pressure(&self) -> Quantity {
         let need = Quantity::from(self.need);
@@ -80,12 +108,9 @@ pub(crate) fn need(
     limit_on: LimitOn<'_>,
     lead: &Lead,
 ) -> Result<Needed, PlanError> {
-    let headroom = context.with_headroom();
     let candidate = |at, occurrence, demand: Demand, rates, limit| {
-        // Headroom is for what no forecast tells, so it is not put on top of the forecast's interval:
-        // the larger of the two counts.
-        let need = (&demand.floor * &headroom).max(demand.high.clone()).ceil();
-        Candidate { at, occurrence, demand, rates, limit, need }
+        let need = (&demand.floor * &demand.margin(context)).ceil();
+        Candidate { at, occurrence, demand, rates, limit, p95_need: need, need, replay: None }
     };
     let by_state: Vec<Option<Demand>> =
         timeline.states.iter().map(|rates| demand(context, pool, counted, rates)).collect();
@@ -127,18 +152,27 @@ pub(crate) fn need(
     };
     let largest =
         candidates.iter().filter(|candidate| candidate.exceeds()).max_by_key(|candidate| candidate.need);
+    let shown = chosen.replayed(context, pool, counted);
+    let largest = largest
+        .map(|largest| match largest.same_rates(chosen) {
+            true => Candidate { need: shown.need, ..largest.clone() },
+            false => largest.replayed(context, pool, counted),
+        })
+        .filter(Candidate::exceeds);
+    let tighter = tightest(&mut candidates.iter()).filter(|tighter| tighter.pressure() > chosen.pressure());
+    let chosen = &shown;
     let mut plan = row(context, counted, chosen);
     plan.derivation = derivation(context, pool, counted, chosen, &plan);
-    if let Some(tighter) =
-        tightest(&mut candidates.iter()).filter(|tighter| tighter.pressure() > chosen.pressure())
-    {
-        let needs = Quantity::from(tighter.need);
-        plan.derivation.push(format!("tighter still: {} needs {needs}", tighter.told(context)));
+    plan.inputs = inputs(context, pool, counted, &chosen.demand, chosen.rates, chosen.limit);
+    if let Some(tighter) = tighter {
+        let (percentile, needs) = (context.percentile_name(), Quantity::from(tighter.p95_need));
+        plan.derivation
+            .push(format!("tighter still by its {percentile}: {} needs {needs}", tighter.told(context)));
     }
     decide(context, chosen, lead, &mut plan)?;
     let mut largest = largest.map(|candidate| (candidate.need, candidate.at));
     let fixes = max_tokens(context, pool, counted, &chosen.demand, chosen.rates);
-    fix_first(&mut plan, &mut largest, chosen, &fixes, &headroom);
+    fix_first(context, &mut plan, &mut largest, chosen, &fixes);
     if let Some((most, at)) = largest.filter(|(most, _)| *most > chosen.need) {
         let day = context.input.calendar.local_date(at);
         plan.largest_need = Some(most);
@@ -250,8 +284,9 @@ fn row(context: &Context<'_>, counted: &Counted, chosen: &Candidate<'_>) -> Dime
         p95_floor: demand.floor.ceil(),
         p95_floor_admission: demand.admission.as_ref().map(Quantity::ceil),
         p95_floor_settlement: demand.settlement.as_ref().map(Quantity::ceil),
-        p95_need: chosen.need,
-        replayed: None,
+        p95_need: chosen.p95_need,
+        replayed: chosen.replay.as_ref().map(|replay| replay.most),
+        replay: chosen.replay.clone(),
         need: chosen.need,
         utilization_p95: chosen.limit.and_then(|limit| Some(demand.floor.over(&limit.into())?.to_f64())),
         decision: "hold".to_owned(),
@@ -305,18 +340,20 @@ fn derivation(
         ));
     }
     let headroom = &context.spec().policy.headroom;
-    let headed = &demand.floor * &context.with_headroom();
     lines.push(format!(
-        "{percentile} floor {} x (1 + {headroom}) = {}",
+        "{percentile} floor {} x {} = {}",
         demand.floor,
-        Quantity::from(headed.ceil())
+        margin_told(context, demand),
+        Quantity::from(chosen.p95_need)
     ));
     if demand.high > demand.floor {
-        let counts = if demand.high > headed { "forecast" } else { "headroom" };
         lines.push(format!(
-            "at the P95 of the forecast rates the floor is {}: the larger of the two counts, here the {counts}",
+            "at the P95 of the forecast rates the floor is {}; of that and a headroom of {headroom} the larger counts",
             Quantity::from(demand.high.ceil())
         ));
+    }
+    if let Some(replay) = &chosen.replay {
+        lines.extend(replay_told(context, chosen, replay));
     }
     let day = context.input.calendar.local_date(chosen.at);
     lines.push(match chosen.limit {
@@ -340,6 +377,49 @@ fn derivation(
             "{:.1} % of their attempts were refused, so what they show is a lower bound",
             plan.censored * 100.0
         ));
+    }
+    lines
+}
+
+/// What is put on top, as a factor.
+fn margin_told(context: &Context<'_>, demand: &Demand) -> String {
+    let (margin, headroom) = (demand.margin(context), &context.spec().policy.headroom);
+    if margin > context.with_headroom() {
+        format!("{margin}, since the forecast's P95 is that much above what is expected")
+    } else {
+        format!("(1 + {headroom})")
+    }
+}
+
+/// What the replay showed; and why, where that is far from the percentile's figure.
+fn replay_told(context: &Context<'_>, chosen: &Candidate<'_>, replay: &ReplayPlan) -> Vec<String> {
+    let (most, percentile) = (Quantity::from(replay.most), context.percentile_name());
+    let mut lines = vec![format!(
+        "replayed: {most} is the smallest limit that keeps every tier's throttled share within its target, over \
+         {} min at these rates, {} times with arrivals of their own, drawn from {} measured runs; x {} = {}",
+        replay.minutes,
+        replay.seeds,
+        replay.runs,
+        margin_told(context, &chosen.demand),
+        Quantity::from(chosen.need)
+    )];
+    let third = Quantity::ratio(4, 3).unwrap_or_default();
+    let (need, floor) = (Quantity::from(chosen.need), Quantity::from(chosen.p95_need));
+    let upper = Quantity::from(replay.upper);
+    if need > &floor * &third {
+        lines.push(format!(
+            "more than the {percentile} tells: runs arrive unevenly or draw most of what they draw at once, so the \
+             busiest window of the replay asked for {upper}, against a mean of {}",
+            chosen.demand.mean
+        ));
+    } else if floor > &need * &third {
+        lines.push(format!(
+            "less than the {percentile} tells: a run's draw is spread over its length and few runs are at their \
+             {percentile} together, so the busiest window of the replay asked for {upper}"
+        ));
+    }
+    if !replay.monotone {
+        lines.push("a larger limit was seen to do worse than a smaller one: what is told held wherever it was tried above".to_owned());
     }
     lines
 }
@@ -382,19 +462,17 @@ fn decide(
 /// Where setting `max_tokens` alone brings the need under the limit, there is nothing to ask for: a
 /// provider refuses what a setting gives for free.
 fn fix_first(
+    context: &Context<'_>,
     plan: &mut DimensionPlan,
     largest: &mut Option<(u64, Timestamp)>,
     chosen: &Candidate<'_>,
     fixes: &[CheaperFix],
-    headroom: &Quantity,
 ) {
     let freed: u64 = fixes.iter().map(|fix| fix.frees).sum();
     let (true, Some(limit)) = (chosen.exceeds() && freed > 0, chosen.limit) else { return };
     let left =
         (&chosen.demand.floor - &freed.into()).max(chosen.demand.settlement.clone().unwrap_or_default());
-    // What the forecast adds is freed in the same share.
-    let high = (&left * &chosen.demand.high).over(&chosen.demand.floor).unwrap_or_default();
-    let need = (&left * headroom).max(high).ceil();
+    let need = (&left * &chosen.demand.margin(context)).ceil();
     if need > limit {
         return;
     }

@@ -98,13 +98,14 @@ fn pool(
         coincidence,
         concurrency,
         owner,
+        lead_time: lead.plan,
     };
     Ok(PoolWork { id, plan, needed, fixes })
 }
 
 /// What the pool's limits count: the catalog's dimensions and those that the spec limits; where
 /// neither names any, what telemetry has measures for.
-fn counted(context: &Context<'_>, id: &PoolId) -> Vec<Counted> {
+pub(crate) fn counted(context: &Context<'_>, id: &PoolId) -> Vec<Counted> {
     let limited = context.pool_spec(id).map(|spec| spec.dimensions()).unwrap_or_default();
     let described = context.entry(&id.pool).map(|entry| entry.dimensions.as_slice()).unwrap_or_default();
     let mut found: Vec<Counted> = described
@@ -138,12 +139,14 @@ fn comes_from_units(context: &Context<'_>, id: &PoolId, dimension: &str) -> bool
 }
 
 /// The limit on a day: as the spec gives it, or what the held units carry.
-fn limit_on(context: &Context<'_>, id: &PoolId, counted: &Counted, day: Date) -> Option<u64> {
+pub(crate) fn limit_on(context: &Context<'_>, id: &PoolId, counted: &Counted, day: Date) -> Option<u64> {
     let given = context.pool_spec(id).and_then(|spec| spec.limit(&counted.dimension, day));
     if given.is_some() || !comes_from_units(context, id, &counted.dimension) {
         return given;
     }
-    let unit = context.entry(&id.pool)?.unit.as_ref()?;
+    let entry = context.entry(&id.pool)?;
+    let counts = entry.dimension(&counted.dimension)?.counts;
+    let unit = entry.units.iter().find(|unit| unit.carries.measure() == counts)?;
     let held = context.spec().reservations.iter().filter(|held| held.pool == id.pool);
     let held: u64 =
         held.filter(|held| held.until.is_none_or(|until| day <= until)).map(|held| held.units).sum();

@@ -9,7 +9,7 @@ use std::ops::{Add, Mul, Sub};
 use std::str::FromStr;
 
 use num_bigint::BigInt;
-use num_rational::BigRational;
+use num_rational::{BigRational, Ratio};
 use num_traits::{One, Signed, ToPrimitive, Zero};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
@@ -98,6 +98,30 @@ impl Quantity {
     #[must_use]
     pub fn floor(&self) -> u64 {
         whole(&self.0.floor())
+    }
+
+    /// The whole number that it is; none where it has a fraction, is negative or does not fit.
+    #[must_use]
+    pub fn whole(&self) -> Option<u64> {
+        self.0.is_integer().then(|| self.0.to_integer().to_u64()).flatten()
+    }
+
+    /// Whether it is a whole number, however large.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.0.is_integer()
+    }
+
+    /// The denominator of its lowest terms.
+    #[must_use]
+    pub fn denominator(&self) -> Self {
+        Self(BigRational::from_integer(self.0.denom().clone()))
+    }
+
+    /// The same in 128 bits, for the catalog; none where it is negative or does not fit.
+    #[must_use]
+    pub fn to_ratio(&self) -> Option<Ratio<u128>> {
+        Some(Ratio::new_raw(self.0.numer().to_u128()?, self.0.denom().to_u128()?))
     }
 
     /// The nearest float, for charts and shares.

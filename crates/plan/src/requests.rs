@@ -1,18 +1,20 @@
 //! Requests to file: which, by when, through which channel, with which evidence.
 //!
-//! Leaves the figures to `need` and the wording of forms to `form`. The invariant: one request per
-//! quota; what is open or already drafted in the ledger is not drafted again.
+//! Leaves the figures to `need`, the wording of forms to `form`, what a reviewer would ask to `lint`, and
+//! the days to `filing`. The invariant: one request per quota; what is open or already drafted in the
+//! ledger is not drafted again for the same event.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::context::Context;
+use crate::context::{Context, PoolId};
 use crate::form::Form;
+use crate::lint::lint;
 use crate::need::Needed;
 use crate::pools::PoolWork;
 use crate::quantity::Quantity;
-use crate::{QuotaRequest, Warning};
+use crate::{LedgerRequest, QuotaRequest, Warning};
 
 /// Settles decisions against the ledger, then drafts what is left, earliest `file_by` first.
 pub(crate) fn requests(
@@ -49,18 +51,35 @@ pub(crate) fn requests(
 fn settle(context: &Context<'_>, pool: &mut PoolWork, warnings: &mut Vec<Warning>) -> Vec<String> {
     let mut known = Vec::new();
     let (account, region) = (pool.plan.account.clone(), pool.plan.region.clone());
+    let open: Vec<&LedgerRequest> =
+        context.input.ledger.undecided(&pool.id.pool, account.as_deref(), region.as_deref()).collect();
     for (needed, shown) in pool.needed.iter_mut().zip(&mut pool.plan.dimensions) {
         let plan = &mut needed.plan;
-        let open =
-            context.input.ledger.open(&pool.id.pool, account.as_deref(), region.as_deref(), &plan.dimension);
-        let (Some(request), true) = (open, plan.file_by.is_some()) else { continue };
+        if plan.file_by.is_none() {
+            continue;
+        }
+        let brings = |request: &LedgerRequest| brings(context, &pool.id, request, &plan.dimension);
+        let wanted = plan.largest_need.unwrap_or(plan.need);
+        // A request covers a limit where it asks for enough, or was made for the same event: then what it
+        // lacks goes into its case. One for another event that asks for less leaves this one to be asked.
+        let covers = |request: &&&LedgerRequest| {
+            brings(request).is_some_and(|asked| {
+                asked >= wanted
+                    || request.dimension == plan.dimension && request.is_for(plan.event.as_deref())
+            })
+        };
+        let Some(request) = open.iter().filter(covers).max_by_key(|request| (request.filed, request.drafted))
+        else {
+            continue;
+        };
+        let Some(asked) = brings(request) else { continue };
         known.push(plan.dimension.clone());
-        let asked = Quantity::from(request.asked);
-        let short = if request.asked < plan.need {
+        let short = if asked < plan.need {
             "; that is less than the need, so ask for it in the same case"
         } else {
             ""
         };
+        let asked = Quantity::from(asked);
         let detail = match request.filed {
             Some(filed) => {
                 plan.decision = "hold".to_owned();
@@ -81,6 +100,21 @@ fn settle(context: &Context<'_>, pool: &mut PoolWork, warnings: &mut Vec<Warning
         *shown = plan.clone();
     }
     known
+}
+
+/// The limit that a request would bring of a dimension: what it asks for, or what the same tier or the
+/// same capacity units give.
+fn brings(context: &Context<'_>, pool: &PoolId, request: &LedgerRequest, dimension: &str) -> Option<u64> {
+    if request.dimension == dimension {
+        return Some(request.asked);
+    }
+    let grants = &context.entry(&pool.pool)?.grants;
+    let asked = (request.dimension.as_str(), request.asked);
+    if let Some(step) = grants.step_for([asked]) {
+        return step.limits.get(dimension).copied();
+    }
+    let units = grants.units_for([asked])?;
+    Some(units.saturating_mul(*grants.capacity_unit.as_ref()?.limits.get(dimension)?))
 }
 
 /// Whether one filing raises every limit of the pool: tiers and capacity units do.
@@ -122,10 +156,14 @@ fn draft(context: &Context<'_>, pool: &PoolWork, needed: &Needed) -> Option<Quot
         (Some(code), _) => format!("{} ({code})", quota.name),
         (None, _) => quota.name.clone(),
     };
-    Some(QuotaRequest {
+    let needed_from = plan.event_start.map(|start| context.input.calendar.local_date(start));
+    let mut request = QuotaRequest {
         pool: pool.id.pool.clone(),
         account: pool.plan.account.clone(),
+        region: pool.plan.region.clone(),
         dimension: plan.dimension.clone(),
+        event: plan.event.clone(),
+        needed_from: Some(needed_from.unwrap_or(context.today)),
         from: plan.limit,
         to,
         file_by: plan.file_by?,
@@ -141,7 +179,10 @@ fn draft(context: &Context<'_>, pool: &PoolWork, needed: &Needed) -> Option<Quot
         evidence: evidence(context, pool, needed),
         companions: entry.map(|entry| entry.companions.iter().map(companion).collect()).unwrap_or_default(),
         owner: pool.plan.owner.clone(),
-    })
+        lints: Vec::new(),
+    };
+    request.lints = lint(context, pool, needed, &request);
+    Some(request)
 }
 
 /// The figures behind a request, each with statistic, window and period in its name or value.
@@ -177,6 +218,7 @@ fn evidence(context: &Context<'_>, pool: &PoolWork, needed: &Needed) -> BTreeMap
         ("window_s".to_owned(), json!(plan.window_s)),
         ("n".to_owned(), json!(plan.n)),
         ("derivation".to_owned(), json!(plan.derivation)),
+        ("inputs".to_owned(), json!(plan.inputs)),
     ]);
     if let (Some(event), Some(start)) = (&plan.event, plan.event_start) {
         evidence.insert(

@@ -89,7 +89,7 @@ struct Prices {
 
 fn reservation(context: &Context<'_>, held: &ReservationSpec) -> ReservationPlan {
     let entry = context.entry(&held.pool);
-    let unit = entry.and_then(|entry| entry.unit.as_ref());
+    let unit = entry.and_then(|entry| entry.units.first());
     let mut plan = ReservationPlan {
         pool: held.pool.clone(),
         unit: unit.map_or_else(|| "unit".to_owned(), |unit| unit.name.clone()),
@@ -101,7 +101,7 @@ fn reservation(context: &Context<'_>, held: &ReservationSpec) -> ReservationPlan
         ..ReservationPlan::default()
     };
     let measured = context.measured().pools.iter().find(|pool| covers(held, pool));
-    let Some(unit) = unit else {
+    let Some((unit, served)) = unit.and_then(|unit| Some((unit, unit.throughput?))) else {
         plan.reason =
             "the catalog does not know what a unit of this pool serves: add it in a provider file".to_owned();
         return plan;
@@ -114,7 +114,7 @@ fn reservation(context: &Context<'_>, held: &ReservationSpec) -> ReservationPlan
         plan.reason = "no minute of this pool was measured: its use is not known".to_owned();
         return plan;
     };
-    let Some(per_unit) = Quantity::from(unit.throughput * 60).over(&u64::from(unit.per_s.max(1)).into())
+    let Some(per_unit) = Quantity::from(served.saturating_mul(60)).over(&u64::from(unit.per_s.max(1)).into())
     else {
         return plan;
     };

@@ -234,7 +234,7 @@ fn pool(context: &Context<'_>, pool: &PoolWork, found: &mut Vec<Warning>) {
     }
     bursts(context, pool, found);
     granted(context, pool, found);
-    if entry.is_some_and(|entry| entry.unit.is_some()) && !is_reserved(context, &pool.id) {
+    if entry.is_some_and(|entry| !entry.units.is_empty()) && !is_reserved(context, &pool.id) {
         warn(
             found,
             "no_reservation",

@@ -6,8 +6,10 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use plimsoll_calendar::{Calendar, CalendarError, Rule};
+use plimsoll_calendar::{Calendar, Rule};
 
+use crate::context::PlanError;
+use crate::overlap::refuse_overlaps;
 use crate::spec::{EventRate, EventSpec, Span, Spec};
 
 /// The history that profiles are made from, and the events around `as_of`.
@@ -33,6 +35,8 @@ pub struct EventWindows {
     pub windows: Vec<(Timestamp, Timestamp)>,
     /// What it does to each workflow.
     pub workflows: BTreeMap<String, EventRate>,
+    /// Events that it takes the place of.
+    pub over: Vec<String>,
 }
 
 impl EventWindows {
@@ -53,13 +57,20 @@ impl EventWindows {
     pub fn contains(&self, at: Timestamp) -> bool {
         self.windows.iter().any(|(start, end)| *start <= at && at < *end)
     }
+
+    /// Whether the other event takes this one's place where both hold.
+    #[must_use]
+    pub fn gives_way_to(&self, other: &Self) -> bool {
+        other.over.contains(&self.event)
+    }
 }
 
 /// The windows to measure and to plan for, as of an instant.
 ///
 /// # Errors
-/// [`CalendarError`] for a rule that cannot be read, or days that the holiday set does not know.
-pub fn windows(spec: &Spec, calendar: &Calendar, as_of: Timestamp) -> Result<Windows, CalendarError> {
+/// [`PlanError`] for a rule that cannot be read, days that the holiday set does not know, or events that
+/// move one workflow at the same time.
+pub fn windows(spec: &Spec, calendar: &Calendar, as_of: Timestamp) -> Result<Windows, PlanError> {
     let policy = &spec.policy;
     let mut found = Windows { history: (back(as_of, policy.history)?, as_of), ..Windows::default() };
     let (from, to) = (back(as_of, policy.event_history)?, as_of.checked_add(policy.horizon.duration())?);
@@ -76,10 +87,11 @@ pub fn windows(spec: &Spec, calendar: &Calendar, as_of: Timestamp) -> Result<Win
     }
     found.past.sort_by_key(EventWindows::start);
     found.coming.sort_by_key(EventWindows::start);
+    refuse_overlaps(spec, &found.coming, calendar)?;
     Ok(found)
 }
 
-fn back(from: Timestamp, by: Span) -> Result<Timestamp, CalendarError> {
+fn back(from: Timestamp, by: Span) -> Result<Timestamp, PlanError> {
     Ok(from.checked_sub(by.duration())?)
 }
 
@@ -89,7 +101,7 @@ fn occurrences(
     calendar: &Calendar,
     from: Timestamp,
     to: Timestamp,
-) -> Result<Vec<EventWindows>, CalendarError> {
+) -> Result<Vec<EventWindows>, PlanError> {
     let mut by_id: BTreeMap<String, Vec<(Timestamp, Timestamp)>> = BTreeMap::new();
     for window in Rule::parse(&event.when)?.occurrences(calendar, from, to)? {
         by_id.entry(window.id).or_default().push((window.start, window.end));
@@ -99,6 +111,7 @@ fn occurrences(
         occurrence,
         windows,
         workflows: event.workflows.clone(),
+        over: event.over.clone(),
     };
     Ok(by_id.into_iter().map(occurrence).filter(|occurrence| occurrence.start() >= from).collect())
 }

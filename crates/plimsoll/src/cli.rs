@@ -62,8 +62,18 @@ pub(crate) enum Command {
     Sql(commands::sql::Sql),
     /// The planning worksheet, without telemetry.
     Size(Box<commands::size::Size>),
+    /// When the events of a rule, a calendar file or a plan come, and what was understood.
+    Calendar(commands::calendar::Calendar),
+    /// What one call costs each limit when it starts and when it ends, and in money.
+    Meter(commands::meter::Meter),
+    /// What the provider rules say, whether a folder of them is right, and what changed.
+    Catalog(commands::catalog::CatalogCommand),
     /// Quota requests and reservations for what the calendar brings.
-    Plan(commands::plan::Plan),
+    Plan(Box<commands::plan::Plan>),
+    /// The requests made so far, and what became of them.
+    Ledger(commands::ledger::Ledger),
+    /// Limits as the provider lists them, into the spec.
+    Limits(commands::limits::Limits),
     /// Why a number is what it is: what each span was recognised as, by which rule, and what was ignored.
     Explain(commands::explain::Explain),
     /// What to mend in the telemetry, what costs most trust first.

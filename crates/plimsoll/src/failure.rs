@@ -80,6 +80,15 @@ pub(crate) fn file(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Fai
     move |error| Failure::input(format!("{path}: {error}"))
 }
 
+/// A mistake in a file that its reader calls by its name alone, under the path that the user knows it by.
+pub(crate) fn in_file(path: &std::path::Path) -> impl FnOnce(plimsoll_toml::Fault) -> Failure {
+    let path = path.display().to_string();
+    move |mut fault| {
+        fault.file = path;
+        Failure::input(fault)
+    }
+}
+
 impl From<plimsoll_toml::Fault> for Failure {
     fn from(fault: plimsoll_toml::Fault) -> Self {
         Self::input(fault)

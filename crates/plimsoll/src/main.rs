@@ -3,6 +3,7 @@
 //! One file a subcommand below `commands/`; what is here is what they share: the settings, opening a
 //! lake, printing results, and turning a failure into one sentence and an exit code.
 
+mod calendars;
 mod cli;
 mod commands;
 mod damage;

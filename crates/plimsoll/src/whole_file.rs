@@ -14,6 +14,17 @@ use std::{
 
 use crate::failure::{self, Failure};
 
+/// Writes a text that people own.
+///
+/// # Errors
+/// As [`WholeFile::create`] and [`WholeFile::finish`].
+pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
+    let mut file = WholeFile::create(path)?;
+    file.write_all(text.as_bytes()).map_err(failure::file(path))?;
+    file.finish().map_err(failure::file(path))?;
+    Ok(())
+}
+
 /// A file on its way to its name.
 pub(crate) struct WholeFile {
     out: BufWriter<File>,

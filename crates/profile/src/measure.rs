@@ -15,8 +15,8 @@ use arrow::{
 use datafusion::{common::ScalarValue, error::DataFusionError};
 use jiff::Timestamp;
 use plimsoll_plan::{
-    History, InFlightMeasured, Measured, OccurrenceMeasured, Peaks, PoolHour, PoolMeasured, RunDraw, Stat,
-    TokenSums, Windows, WorkflowMeasured, WorkflowShare,
+    BusySecond, History, InFlightMeasured, Measured, OccurrenceMeasured, Peaks, PoolHour, PoolMeasured, RunDraw, SampledRun,
+    Stat, TokenSums, Windows, WorkflowMeasured, WorkflowShare,
 };
 use serde::{Deserialize, de::DeserializeOwned};
 
@@ -57,6 +57,7 @@ pub async fn measure(
         workflows: queries.workflows().await?,
         pools: queries.pools(&history).await?,
         in_flight: queries.rows::<InFlightMeasured>("in_flight").await?,
+        sampled_runs: queries.rows::<SampledRun>("sampled_runs").await?,
         history,
     })
 }
@@ -115,6 +116,12 @@ struct HourRow {
     workflow: String,
     hour: Timestamp,
     starts: u64,
+}
+
+#[derive(Deserialize)]
+struct BusyRow {
+    workflow: String,
+    seconds: Vec<BusySecond>,
 }
 
 #[derive(Deserialize)]
@@ -293,6 +300,11 @@ impl Queries<'_> {
             if let Some(workflow) = found.get_mut(&row.workflow) {
                 workflow.max_tokens_unset = (row.unset, row.calls);
                 workflow.output_per_call = row.output;
+            }
+        }
+        for row in self.rows::<BusyRow>("busy_seconds").await? {
+            if let Some(workflow) = found.get_mut(&row.workflow) {
+                workflow.busy_seconds = row.seconds;
             }
         }
         Ok(found.into_values().collect())

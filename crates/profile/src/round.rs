@@ -22,6 +22,7 @@ use crate::{
     session::SessionFactory,
     slices::Slice,
     snapshot::{self, SnapshotRow, latest_snapshot},
+    sql_files::SqlFiles,
     tables::Tables,
     touched::Touched,
     write::{Made, Withheld, Writer, Written, write},
@@ -31,6 +32,11 @@ use crate::{
 pub(crate) const RECEIVED: [&str; 2] = ["spans", "quarantine"];
 /// Tables that no job makes and no round pins.
 pub(crate) const UNPINNED: [&str; 2] = ["plans", "snapshots"];
+
+/// Whether jobs make a table's rows, so that a rebuild can make them anew.
+pub fn is_made_by_jobs(table: &str) -> bool {
+    !RECEIVED.contains(&table) && !UNPINNED.contains(&table)
+}
 
 /// What a round did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,6 +117,7 @@ pub(crate) async fn round_asked(
     let mut work = Work {
         tables: &tables,
         touched: &touched,
+        sql: &factory.sql,
         zone: &factory.policy.time_zone,
         all: rebuilt.is_some(),
         done: BTreeMap::new(),
@@ -198,6 +205,7 @@ fn with_tables(jobs: &[Job]) -> Vec<&Job> {
 struct Work<'a> {
     tables: &'a Tables,
     touched: &'a Touched,
+    sql: &'a SqlFiles,
     zone: &'a TimeZone,
     /// Whether everything is replaced.
     all: bool,
@@ -243,6 +251,12 @@ impl Work<'_> {
         let (tables, reader) = (with_tables(wave), &self.tables.reader);
         let views: Vec<&Job> = jobs.iter().filter(|job| job.replaces == Replaces::View).collect();
         let mut plans = vec![Vec::new(); tables.len()];
+        // What readers see in place of a table is made of what jobs make: jobs see the table.
+        for (file, sql) in self.sql.folder("views") {
+            if self.tables.base(file.trim_end_matches(".sql")).is_err() {
+                reader.view(file, sql).await?;
+            }
+        }
         for (windows, parameters) in self.touched.months()? {
             reader.register_rows("touched_windows", windows)?;
             for view in &views {

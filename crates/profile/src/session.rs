@@ -312,7 +312,8 @@ impl Reader {
         self.register_rows(name, batch.map_err(DataFusionError::from)?)
     }
 
-    async fn view(&self, file: &str, sql: &str) -> Result<(), ProfileError> {
+    /// Puts a file of `sql/views` into the session, under its name.
+    pub(crate) async fn view(&self, file: &str, sql: &str) -> Result<(), ProfileError> {
         let name = file.trim_end_matches(".sql");
         let view = self.plan(sql).await.map_err(|error| in_file(&format!("views/{file}"), error))?;
         self.register_view(name, view)

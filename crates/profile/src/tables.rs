@@ -13,7 +13,7 @@ use plimsoll_lake::{DataFile, Error as LakeError, Lake, Snapshot, Table};
 use crate::{
     error::ProfileError,
     horizon::{Horizon, retained_from},
-    round::{RECEIVED, UNPINNED},
+    round::{RECEIVED, UNPINNED, is_made_by_jobs},
     session::{Reader, SessionFactory},
     snapshot::SnapshotRow,
     together::texts,
@@ -146,9 +146,7 @@ impl Tables {
 /// A table that cannot be used is no loss where jobs make it.
 fn unfit(error: LakeError) -> LakeError {
     match error {
-        LakeError::Unsupported { table, reason }
-            if !RECEIVED.contains(&table.as_str()) && !UNPINNED.contains(&table.as_str()) =>
-        {
+        LakeError::Unsupported { table, reason } if is_made_by_jobs(&table) => {
             let reason = format!(
                 "{reason}; where no newer version of plimsoll wrote it, remove its folder, and \
                  `plimsoll profile --rebuild` makes it anew"

@@ -4,9 +4,12 @@
 //! limit of the same window, so 60,000 calls in one second are not 1,000 a second (DESIGN, counting
 //! rule 6).
 
+use serde::{Deserialize, Serialize};
+
 /// The length of a half-open window, seconds. Not a number, so that a limit's amount and its window
 /// cannot be taken for each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Window(pub u32);
 
 /// A limit as a provider enforces it.

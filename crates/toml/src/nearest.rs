@@ -4,12 +4,18 @@
 ///
 /// Near enough: a Jaro-Winkler similarity of at least 0.8, the usual bound for suggestions.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    known
+    nearest_few(word, known, 1).into_iter().next()
+}
+
+/// The same, the nearest first, of up to `most`.
+pub fn nearest_few<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
+    let mut near: Vec<(f64, &str)> = known
         .into_iter()
         .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
         .filter(|(similarity, _)| *similarity >= 0.8)
-        .max_by(|(left, _), (right, _)| left.total_cmp(right))
-        .map(|(_, candidate)| candidate)
+        .collect();
+    near.sort_by(|(left, _), (right, _)| right.total_cmp(left));
+    near.into_iter().map(|(_, candidate)| candidate).take(most).collect()
 }
 
 #[cfg(test)]

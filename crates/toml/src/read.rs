@@ -12,18 +12,24 @@ use crate::{Fault, nearest};
 /// # Errors
 /// A [`Fault`] with line and field where the text is no TOML, or no `T`.
 pub fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, Fault> {
-    toml::from_str(text).map_err(|mut error| {
-        let mut fault = Fault::new(file, with_suggestion(error.message()));
-        if let Some(span) = error.span() {
-            fault = fault.at(text, &span);
-        }
-        // Without its input the error prints the path of the field as its last line.
-        error.set_input(None);
-        match error.to_string().lines().last().and_then(path_line) {
-            Some(path) => fault.field(path),
-            None => fault,
-        }
-    })
+    toml::from_str(text).map_err(|error| fault(file, text, error, ""))
+}
+
+/// What the parser says, as a fault in the part of the text that `part` names.
+pub(crate) fn fault(file: &str, text: &str, mut error: toml::de::Error, part: &str) -> Fault {
+    let mut fault = Fault::new(file, with_suggestion(error.message()));
+    if let Some(span) = error.span() {
+        fault = fault.at(text, &span);
+    }
+    // Without its input the error prints the path of the field as its last line.
+    error.set_input(None);
+    let within = error.to_string().lines().last().and_then(path_line);
+    match (part, within) {
+        ("", None) => fault,
+        ("", Some(path)) => fault.field(path),
+        (part, None) => fault.field(part),
+        (part, Some(path)) => fault.field(format!("{part}.{path}")),
+    }
 }
 
 /// `in `a.b`` -> `a.b`

@@ -58,10 +58,11 @@ class Kafka:
         """Makes a topic, replicated as the brokers are set up, and waits until it can be written to."""
         config = {key.replace("_", "."): str(value) for key, value in config.items()}
         self.admin.create_topics([NewTopic(topic, partitions, config=config)])[topic].result(PATIENCE_S)
-        until(lambda: len(self._partitions(topic)) == partitions, f"{topic} has its partitions")
+        until(lambda: len(self.partitions(topic)) == partitions, f"{topic} has its partitions")
         return topic
 
-    def _partitions(self, topic):
+    def partitions(self, topic):
+        """The numbers of a topic's partitions that have a leader."""
         known = self.admin.list_topics(topic, timeout=10).topics[topic].partitions
         return [number for number, state in known.items() if state.leader >= 0]
 
@@ -98,7 +99,7 @@ class Kafka:
         reader = self._reader("nobody")
 
         def ask():
-            at = [TopicPartition(topic, number) for number in self._partitions(topic)]
+            at = [TopicPartition(topic, number) for number in self.partitions(topic)]
             return {each.partition: reader.get_watermark_offsets(each, 10, False)[1] for each in at}
 
         return patiently(ask)
@@ -107,7 +108,7 @@ class Kafka:
         """The offsets that a group has committed, by partition."""
 
         def ask():
-            at = [TopicPartition(topic, number) for number in self._partitions(topic)]
+            at = [TopicPartition(topic, number) for number in self.partitions(topic)]
             return {each.partition: each.offset for each in self._reader(group).committed(at, 10) if each.offset >= 0}
 
         return patiently(ask)

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use globset::{Glob, GlobMatcher};
 use serde::{Deserialize, Serialize};
 
-use super::pool::default_pool;
+use super::recognise::{Place, Told, recognise};
 use super::run::{CompiledRun, RunRule};
 
 /// The lists of rules, as they stand in `plimsoll.toml`.
@@ -130,6 +130,8 @@ pub struct Names<'a> {
     pub endpoint: Option<&'a str>,
     /// Region.
     pub region: Option<&'a str>,
+    /// Tier that the provider served it in.
+    pub service_tier: Option<&'a str>,
     /// Instrumentation scope.
     pub scope: Option<&'a str>,
     /// Tenant.
@@ -201,19 +203,23 @@ impl Naming {
         first(&self.workflow, names)
     }
 
-    /// Account by the rules, else as measured.
+    /// Account, region and pool: what the rules say, else what is [recognised](recognise) in the call.
     #[must_use]
-    pub fn account<'a>(&'a self, names: &Names<'a>) -> Option<Cow<'a, str>> {
-        first(&self.account, names).or(names.account).map(Cow::Borrowed)
-    }
-
-    /// Pool key by the rules, else the [`default_pool`] of the model asked for (or that answered).
-    #[must_use]
-    pub fn pool<'a>(&'a self, names: &Names<'a>) -> Option<Cow<'a, str>> {
-        match first(&self.deployment, names) {
-            Some(pool) => Some(Cow::Borrowed(pool)),
-            None => default_pool(names.provider?, names.model.or(names.response_model)?, names.region)
-                .map(Cow::Owned),
+    pub fn place<'a>(&'a self, names: &Names<'a>) -> Place<'a> {
+        let told = Told {
+            provider: names.provider,
+            model: names.model,
+            response_model: names.response_model,
+            endpoint: names.endpoint,
+            region: names.region,
+            account: names.account,
+            service_tier: names.service_tier,
+        };
+        let found = recognise(&told);
+        Place {
+            account: first(&self.account, names).or(found.account),
+            region: found.region,
+            pool: first(&self.deployment, names).map(Cow::Borrowed).or(found.pool),
         }
     }
 
@@ -249,6 +255,7 @@ impl Key {
             "response_model" => |names| names.response_model,
             "endpoint" => |names| names.endpoint,
             "region" => |names| names.region,
+            "service_tier" => |names| names.service_tier,
             "scope" => |names| names.scope,
             "tenant" => |names| names.tenant,
             "request_class" => |names| names.request_class,
@@ -388,18 +395,18 @@ mod tests {
         assert_eq!(naming.attributes_needed(), BTreeSet::from(["deployment.environment.name".to_owned()]));
         let look_up = |name: &str| (name == "deployment.environment.name").then_some("prod");
         let names = Names { attribute: Some(&look_up), account: Some("42"), ..Names::default() };
-        assert_eq!(naming.account(&names).as_deref(), Some("prod"));
-        assert_eq!(naming.account(&Names { attribute: None, ..names }).as_deref(), Some("42"));
+        assert_eq!(naming.place(&names).account, Some("prod"));
+        assert_eq!(naming.place(&Names { attribute: None, ..names }).account, Some("42"));
         Ok(())
     }
 
-    /// A deployment rule gives the pool; others get the default; what is unknown has none.
+    /// A deployment rule gives the pool, others are recognised; what is unknown has none.
     #[test]
     fn pools() -> Result<(), Box<dyn std::error::Error>> {
         let naming = naming()?;
         let names =
             |provider, model| Names { provider: Some(provider), model: Some(model), ..Names::default() };
-        let pool = |provider, model| naming.pool(&names(provider, model)).map(Cow::into_owned);
+        let pool = |provider, model| naming.place(&names(provider, model)).pool.map(Cow::into_owned);
         assert_eq!(
             pool("azure.ai.openai", "gpt52-finance").as_deref(),
             Some("azure.ai.openai/standard/datazone/gpt-5.2")
@@ -408,7 +415,7 @@ mod tests {
             pool("anthropic", "claude-sonnet-4-5-20250929").as_deref(),
             Some("anthropic/direct/global/claude-sonnet-4.5")
         );
-        assert_eq!(naming.pool(&Names { provider: Some("anthropic"), ..Names::default() }), None);
+        assert_eq!(naming.place(&Names { provider: Some("anthropic"), ..Names::default() }).pool, None);
         Ok(())
     }
 

@@ -4,5 +4,6 @@ mod attempts;
 mod corpus;
 mod make;
 mod properties;
+mod recognise;
 mod shapes;
 mod torture;

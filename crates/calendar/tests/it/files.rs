@@ -37,7 +37,12 @@ fn mistakes_are_placed_and_explained() {
 #[test]
 fn sets_and_zones_are_found_by_name() -> Result<(), CalendarError> {
     let said = Calendar::named(texts(), "US-fedral", "UTC").unwrap_err().to_string();
-    assert!(said.contains("known are `US-federal`, `weekdays`; did you mean `US-federal`?"), "{said}");
+    assert!(
+        said.contains(
+            "known are `NYSE`, `TARGET`, `UK`, `US-federal`, `weekdays`; did you mean `US-federal`?"
+        ),
+        "{said}"
+    );
     let said = Calendar::named(texts(), "weekdays", "America/New_Yorck").unwrap_err().to_string();
     assert!(said.contains("is no IANA time zone"), "{said}");
     let own = SMALL.replacen("small", "weekdays", 1);

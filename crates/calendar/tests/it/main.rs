@@ -4,6 +4,9 @@
 
 mod days;
 mod files;
+mod golden;
+mod grammar;
+mod ics;
 mod properties;
 mod rules;
 mod zones;

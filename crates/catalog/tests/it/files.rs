@@ -64,7 +64,7 @@ fn mistakes_are_placed_and_explained() {
             ", output = \"1\"",
             ", output = \"5000\"",
             "small.toml:12: meter.sum.settlement",
-            "expected 0.01 to 1000",
+            "expected 0.01 to 200",
         ),
         (", output = \"1\"", ", output = \"-1\"", "small.toml:12: meter.sum.settlement", "is negative"),
         ("usd = \"260\"", "usd = \"260000\"", "small.toml:14: unit.block", "is the price for the whole term"),
@@ -72,11 +72,41 @@ fn mistakes_are_placed_and_explained() {
         ("tokens_per_min", "tokens_per_minute", "small.toml:6: limits.all", "write requests_per_min"),
         ("window_s = 60", "window_s = 30", "small.toml:6: limits.all", "over 60 s"),
         ("unit_throughput = 1000\n", "", "small.toml:26: entry.unit_throughput", "is missing"),
-        ("\"2026-10\"", "\"October\"", "small.toml: edition", "write it as 2026-11"),
+        ("\"2026-10\"", "\"October\"", "small.toml:1: edition", "write it as 2026-11"),
         ("models = [\"one\"]", "models = [\"one\", \"one\"]", "small.toml:26: entry", "stands twice"),
         ("models = [\"one\"]", "models = [\"o ne\"]", "small.toml:26: entry.models", "is no pool key"),
         ("sources = [\"page\"]", "", "small.toml:26: entry.sources", "say where the row was read"),
         ("read_on", "red_on", "small.toml", "did you mean `read_on`?"),
+        ("increment = 1\n", "increment = 0\n", "small.toml:14: unit.block", "increment"),
+        (
+            "\"1\", max_output",
+            "\"1000\", max_output",
+            "small.toml:11: meter.sum.admission",
+            "expected 0.01 to 200",
+        ),
+        ("input = \"3.00\"", "input = \"3000000\"", "small.toml:33: entry", "expected 0.001 to 1000 USD"),
+        (
+            "input = \"3.00\"",
+            "input_price_per_token = 3.0",
+            "small.toml:33: entry",
+            "unknown field `input_price_per_token`",
+        ),
+        ("output = \"15.00\"", "output = \"2.00\"", "small.toml:33: entry.prices", "are they swapped?"),
+        ("output = \"15.00\"", "cache_read = \"4\"", "small.toml:33: entry.prices", "are they swapped?"),
+        (
+            "output = \"15.00\" }",
+            "output = \"15.00\" }, { input = \"2.00\" }",
+            "small.toml:33: entry.prices",
+            "two prices of one tier hold on the same days",
+        ),
+        (
+            "output = \"15.00\" }",
+            "output = \"15.00\", until = \"2026-09-01\" }, { from = \"2026-08-01\", input = \"2.00\" }",
+            "small.toml:33: entry.prices",
+            "end the earlier by then",
+        ),
+        ("provider = \"fake\"\n", "", "small.toml: provider", "is missing"),
+        ("[meter.sum]", "[metre.sum]", "small.toml", "did you mean `meter`?"),
     ] {
         let said = said(old, new);
         if !said.starts_with(place) || !said.contains(remedy) {
@@ -163,5 +193,47 @@ fn keys_are_read_and_printed() -> Result<(), Box<dyn std::error::Error>> {
     for wrong in ["", "a/b/c", "a//c/d", "a/b/c/", "a/b/c/d e"] {
         assert!(PoolKey::parse(wrong).is_err(), "{wrong}");
     }
+    Ok(())
+}
+
+/// Protects the person who mends a file: every mistake is told, each once, in the order of lines, and the
+/// rows that have none are read.
+#[test]
+fn every_mistake_is_told_at_once() {
+    let text = SMALL
+        .replacen("\"free\"", "\"fre\"", 1)
+        .replacen("refused", "refusd", 1)
+        .replacen("\"260\"", "\"260000\"", 1)
+        .replacen("read_on", "red_on", 1)
+        .replacen("\"3.00\"", "\"0.000003\"", 1)
+        .replacen("meter = \"sum\"", "meter = \"sums\"", 1);
+    let good = SMALL.replacen("[\"one\"]", "[\"two\"]", 1);
+    let (catalog, faults) = Catalog::read([("wrong", text.as_str()), ("good", good.as_str())]);
+    let said: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    let lines: Vec<Option<usize>> = faults.iter().map(|fault| fault.line).collect();
+    assert_eq!(lines, [10, 14, 23, 33].map(Some), "{said:#?}");
+    assert_eq!(catalog.entries().count(), 1);
+    let both = SMALL.replacen("\"3.00\", output = \"15.00\"", "\"0.000003\", output = \"0.00002\"", 1);
+    let (_, faults) = Catalog::read([("both", both)]);
+    assert_eq!(faults.len(), 2, "two mistakes of one line: {faults:#?}");
+    let broken = SMALL.replacen("name = \"block\"", "name = ", 1);
+    let (_, faults) = Catalog::read([("broken", broken)]);
+    assert_eq!(faults.first().and_then(|fault| fault.line), Some(15), "{faults:#?}");
+}
+
+/// Protects the page beside the files: its example of a row of one's own loads, and is sized.
+#[test]
+fn the_example_of_a_row_of_ones_own_loads() -> Result<(), Box<dyn std::error::Error>> {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/providers/README.md");
+    let page = std::fs::read_to_string(page)?;
+    let example =
+        page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap_or_default();
+    let catalog = Catalog::load([("own.toml", example)])?;
+    let key = PoolKey::parse("self-hosted/vllm/local/meta-llama/Llama-3.3-70B")?;
+    let row = catalog.row(&key, date(2026, 11, 30))?;
+    assert_eq!(row.serving.as_ref().and_then(|replica| replica.concurrent(3)), Some(288));
+    let metered = row.meter(&"input=500,output=100,max=100".parse()?);
+    assert_eq!((metered.admission.tokens, metered.settlement.tokens), (900, 900));
+    assert_eq!(row.units.first().map(|unit| unit.name.as_str()), Some("replica"));
     Ok(())
 }

@@ -2,7 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
 
+mod calls;
+mod exactness;
 mod examples;
 mod files;
 mod properties;
+mod rates;
+mod readings;
 mod shipped;
+mod worked;

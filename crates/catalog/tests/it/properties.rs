@@ -6,34 +6,55 @@ use proptest::prelude::*;
 
 use crate::shipped::{catalog, entry};
 
-fn any_call() -> impl Strategy<Value = Call> {
-    let tokens = 0..10_000_000_u64;
+/// Any call of the standard tier that can have happened, but for its status.
+pub(crate) fn any_call() -> impl Strategy<Value = Call> {
+    let tokens = || 0..10_000_000_u64;
     (
-        [tokens.clone(), tokens.clone(), tokens.clone(), tokens.clone(), tokens.clone()],
-        proptest::option::of(tokens),
+        [tokens(), tokens(), tokens(), tokens(), tokens()],
+        [tokens(), tokens(), tokens(), tokens(), tokens()],
+        proptest::option::of(tokens()),
+        any::<bool>(),
     )
-        .prop_map(|([input_uncached, cache_read, cache_write, output, reasoning], max_output)| Call {
-            input_uncached,
-            cache_read,
-            cache_write,
-            cache_write_1h: 0,
-            output,
-            reasoning: reasoning.min(output),
-            max_output,
-            status: None,
-        })
+        .prop_map(
+            |(input, [output, reasoning, output_audio, output_image, audio_cache_read], max, us_only)| {
+                let [input_uncached, audio, cache_read, cache_write, cache_write_1h] = input;
+                let reasoning = reasoning.min(output);
+                let output_audio = output_audio.min(output - reasoning);
+                let output_image = output_image.min(output - reasoning - output_audio);
+                Call {
+                    input_uncached,
+                    audio,
+                    cache_read,
+                    audio_cache_read,
+                    cache_write,
+                    cache_write_1h,
+                    output,
+                    reasoning,
+                    output_audio,
+                    output_image,
+                    max_output: max.map(|max| max.max(output)),
+                    us_only,
+                    ..Call::default()
+                }
+            },
+        )
 }
 
 fn plus(left: Call, right: Call) -> Call {
     Call {
         input_uncached: left.input_uncached + right.input_uncached,
+        audio: left.audio + right.audio,
         cache_read: left.cache_read + right.cache_read,
+        audio_cache_read: left.audio_cache_read + right.audio_cache_read,
         cache_write: left.cache_write + right.cache_write,
         cache_write_1h: left.cache_write_1h + right.cache_write_1h,
         output: left.output + right.output,
         reasoning: left.reasoning + right.reasoning,
+        output_audio: left.output_audio + right.output_audio,
+        output_image: left.output_image + right.output_image,
         max_output: left.max_output.zip(right.max_output).map(|(left, right)| left + right),
-        status: None,
+        us_only: left.us_only,
+        ..Call::default()
     }
 }
 
@@ -69,7 +90,7 @@ proptest! {
     #[test]
     fn units_are_enough_and_no_more(demand in 0..10_000_000_000_u64, percent in 0..200_u128) {
         let entry = entry("azure.ai.openai/provisioned/datazone/gpt-5.2");
-        let unit = entry.unit.as_ref();
+        let unit = entry.units.first();
         let units = unit.and_then(|unit| unit.units_for(u128::from(demand), Ratio::new(percent, 100)));
         let (Some(unit), Some(units)) = (unit, units) else {
             return Err(TestCaseError::fail("no units"));

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use jiff::civil::date;
-use plimsoll_catalog::{Catalog, Confidence, Entry, PoolKey, Source};
+use plimsoll_catalog::{Call, Catalog, Confidence, Entry, PoolKey, Source, Tier};
 
 /// The shipped provider files, by name, in order of name.
 pub(crate) fn texts() -> Vec<(String, String)> {
@@ -47,7 +47,7 @@ fn shipped_rows_are_complete() {
         assert!(entry.is_fallback() || entry.channel.is_some(), "{key} has no channel");
         let assumed = |source: &&Source| source.confidence == Confidence::Assumed;
         assert!(entry.is_fallback() || entry.sources.iter().any(|source| !assumed(&source)), "{key}");
-        assert_eq!(entry.unit.is_some(), entry.dimensions.iter().any(|limit| limit.from_units), "{key}");
+        assert_eq!(!entry.units.is_empty(), entry.dimensions.iter().any(|limit| limit.from_units), "{key}");
     }
 }
 
@@ -104,4 +104,57 @@ fn commands_are_filled_in() {
     );
     let opus = entry("aws.bedrock/runtime/geo/claude-opus-4.8");
     assert_eq!(opus.command("tokens_per_min", 1, None), None);
+}
+
+/// Protects tiers and overflow: every product that a row names has rows, but for those that are bought by
+/// contract and come with the provider's own figures.
+#[test]
+fn products_that_rows_name_have_rows() {
+    let on = date(2026, 11, 2);
+    let mut missing = Vec::new();
+    for entry in catalog().in_force(on).filter(|entry| !entry.is_fallback()) {
+        for rule in &entry.tiers {
+            for (pool, row) in catalog().draws_on(&entry.key, rule.tier, on) {
+                if row.is_none() && rule.tier != Tier::Reserved {
+                    missing.push(format!("{}: {} ({pool})", entry.key, rule.tier));
+                }
+            }
+        }
+    }
+    let batch_of_vertex = |pool: &String| pool.contains("gcp.vertex_ai/batch");
+    missing.retain(|pool| !batch_of_vertex(pool));
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// Protects what is uncertain: a flag that changes a draw is data, so that some call shows it.
+#[test]
+fn alternatives_change_something() {
+    let calls: Vec<Call> = [
+        "input=1000,cache_read=1000,cache_write=1000,max=4000,output=100",
+        "input=1000,output=100",
+        "input=10,max=5,status=429",
+    ]
+    .map(|call| call.parse().unwrap())
+    .into();
+    for entry in catalog().entries() {
+        for flag in entry.flags.iter().filter(|flag| flag.alternative.is_some()) {
+            let shows = |call: &Call| entry.sensitivities(call).iter().any(|other| other.flag == flag);
+            let needs_requests = flag.name == "rpm_enforced" && entry.dimension("requests_per_min").is_none();
+            assert!(needs_requests || calls.iter().any(shows), "{}: {}", entry.key, flag.name);
+        }
+    }
+}
+
+/// Protects the seven questions: each provider's rows answer some, and none is answered with nothing.
+#[test]
+fn questions_are_answered_where_pages_tell() {
+    for entry in catalog().entries() {
+        for (name, _, answer) in entry.answers.questions() {
+            assert!(answer.is_none_or(|answer| answer.len() > 1), "{}: {name}", entry.key);
+        }
+    }
+    let open =
+        |key: &str| entry(key).answers.questions().iter().filter(|question| question.2.is_none()).count();
+    assert_eq!(open("openai/direct/global/gpt-5"), 2);
+    assert_eq!(open("aws.bedrock/runtime/geo/claude-sonnet-4.5"), 3);
 }

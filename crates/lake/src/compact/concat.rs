@@ -4,9 +4,6 @@
 //! Memory holds one input at a time. Invariant: row groups, their statistics, indexes and Bloom filters
 //! are copied as they are; files of another shape than the table's are not copied but told.
 
-use std::sync::Arc;
-
-use parquet::arrow::ArrowSchemaConverter;
 use parquet::bloom_filter::Sbbf;
 use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::ParquetError;
@@ -26,11 +23,7 @@ pub(super) fn concat(table: &Table, files: &[DataFile]) -> Result<Option<DataFil
     let wrong = |e: ParquetError| parquet_file::encode_error(schema, &e);
     let Some(first) = files.first() else { return Ok(None) };
     let rows = files.iter().map(|file| file.rows).sum();
-    let shape = ArrowSchemaConverter::new().convert(&schema.arrow_in_file()).map_err(wrong)?;
-    let properties = parquet_file::properties(schema, true, rows).map_err(wrong)?;
-    let mut writer =
-        SerializedFileWriter::new(Buffer::default(), shape.root_schema_ptr(), Arc::new(properties))
-            .map_err(wrong)?;
+    let mut writer = parquet_file::group_writer(schema, true, rows, Buffer::default())?;
     let mut sending = Sending::begin(table, first.partition_values.clone(), Order::Sorted);
     for file in files {
         let damaged = |e: ParquetError| Error::Damaged {
@@ -42,7 +35,7 @@ pub(super) fn concat(table: &Table, files: &[DataFile]) -> Result<Option<DataFil
             .with_page_index_policy(PageIndexPolicy::Optional)
             .parse_and_finish(&bytes)
             .map_err(damaged)?;
-        if footer.file_metadata().schema() != shape.root_schema() {
+        if footer.file_metadata().schema() != writer.schema_descr().root_schema() {
             return Ok(None);
         }
         if u64::try_from(footer.file_metadata().num_rows()) != Ok(file.rows) {

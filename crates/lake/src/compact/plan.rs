@@ -49,17 +49,11 @@ struct Candidates {
 }
 
 /// The steps that can be done now, one partition after the other; what comes of them may give more.
-/// `full` are the sorted files that fill the memory, however small they are.
-pub(super) fn steps(
-    compaction: &Compaction,
-    files: &[DataFile],
-    fresh: &BTreeSet<String>,
-    full: &BTreeSet<String>,
-) -> Vec<Step> {
+pub(super) fn steps(compaction: &Compaction, files: &[DataFile], fresh: &BTreeSet<String>) -> Vec<Step> {
     let mut partitions: BTreeMap<_, Candidates> = BTreeMap::new();
     for file in files.iter().filter(|file| file.size < compaction.target_bytes / 2) {
         let candidates = partitions.entry((&file.partition_values, fresh.contains(&file.path))).or_default();
-        let small = file.rows < SMALL.0 && file.size < SMALL.1 && !full.contains(&file.path);
+        let small = file.rows < SMALL.0 && file.size < SMALL.1;
         let kind = match (file.is_sorted(), small) {
             (false, _) => &mut candidates.loose,
             (true, true) => &mut candidates.small,

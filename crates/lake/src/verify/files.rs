@@ -136,7 +136,8 @@ impl Files<'_> {
 
     /// Reads all rows; `starts` are the rows with which an order begins anew.
     async fn look_at_rows(&self, file: &DataFile, starts: &BTreeSet<u64>) -> Result<Option<(Kind, String)>> {
-        let mut sorter = if file.is_sorted() { Sorter::new(self.table.schema())? } else { None };
+        let schema = self.table.schema();
+        let mut sorter = if file.is_sorted() { Sorter::new(schema, &schema.arrow_in_file())? } else { None };
         let mut last: Option<OwnedRow> = None;
         let mut row = 0;
         let mut rows = self.table.rows(file, BATCH);

@@ -154,3 +154,11 @@ fn counts_of_all_kinds() {
     assert_eq!((row.int("input_tokens"), row.int("output_tokens")), (None, None));
     assert_eq!(row.quality(), ["bad_number", "no_end"]);
 }
+
+/// Many small requests wait for the same file: the rows of one span take kilobytes, not hundreds of them.
+#[test]
+fn a_span_takes_little_memory() {
+    let decoded = decode(&request(vec![span(vec![])], "test.scope", "1.0"));
+    let bytes = decoded.spans.get_array_memory_size() + decoded.quarantined.get_array_memory_size();
+    assert!(bytes < 16 << 10, "{bytes} bytes");
+}

@@ -47,9 +47,9 @@ pub(crate) fn normal(days: &[DayStarts], before: Date) -> Option<Quantity> {
     Quantity::ratio(middle, 120).filter(|median| !median.is_zero())
 }
 
-/// Past occurrences of an event as a workflow lived them, earliest first. Where one meets a rarer
-/// event of the same workflow (a month-end that is a quarter-end too), the rarer one answers for it,
-/// unless nothing else is left.
+/// Past occurrences of an event as a workflow lived them, earliest first. Where one meets an
+/// occurrence of an event that takes its place, or of a rarer one (a month-end that is a quarter-end too),
+/// that one answers for it, unless nothing else is left.
 pub(crate) fn lived(
     context: &Context<'_>,
     workflow: &WorkflowMeasured,
@@ -65,7 +65,7 @@ pub(crate) fn lived(
     let all: Vec<(&OccurrenceMeasured, Option<&EventWindows>)> =
         occurrences(workflow, event).map(|occurrence| (occurrence, windows_of(occurrence))).collect();
     let alone = |(_, windows): &&(&OccurrenceMeasured, Option<&EventWindows>)| {
-        windows.is_none_or(|windows| !meets_a_rarer_one(&past, windows))
+        windows.is_none_or(|windows| !is_anothers(&past, windows))
     };
     let kept: Vec<_> = all.iter().filter(alone).collect();
     let kept = if kept.is_empty() { all.iter().collect() } else { kept };
@@ -105,14 +105,17 @@ fn one(
     })
 }
 
-/// Whether an occurrence overlaps one of another event that takes place less often.
-fn meets_a_rarer_one(past: &[&EventWindows], windows: &EventWindows) -> bool {
+/// Whether an occurrence overlaps one of an event that answers for both.
+fn is_anothers(past: &[&EventWindows], windows: &EventWindows) -> bool {
     let count = |event: &str| past.iter().filter(|past| past.event == event).count();
-    let meets = |other: &&&EventWindows| {
+    let meets = |other: &EventWindows| {
         let apart = other.end() <= windows.start() || windows.end() <= other.start();
         let overlap =
             |one: &(Timestamp, Timestamp)| windows.windows.iter().any(|own| one.0 < own.1 && own.0 < one.1);
         !apart && other.event != windows.event && other.windows.iter().any(overlap)
     };
-    past.iter().filter(meets).any(|other| count(&other.event) < count(&windows.event))
+    past.iter().filter(|other| meets(other)).any(|other| {
+        windows.gives_way_to(other)
+            || (!other.gives_way_to(windows) && count(&other.event) < count(&windows.event))
+    })
 }

@@ -20,5 +20,5 @@ mod tell;
 
 pub use document::{EventRatePlan, GrowthAhead, GrowthPlan, GrowthScore, LoadPlan, OccurrencePlan};
 pub(crate) use past::{occurrences, run_minutes};
-pub(crate) use rhythm::{Alike, Rates, Rhythm, hour_floor};
+pub(crate) use rhythm::{Alike, Rate, Rates, Rhythm, hour_floor};
 pub(crate) use tell::{event_rates, growth, load};

@@ -11,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::WorkflowMeasured;
 use crate::context::{Context, PlanError};
+use crate::overlap::holds;
 use crate::quantity::Quantity;
 use crate::rates::busy::{lived, normal};
 use crate::rates::days::{Days, Hours, moving};
@@ -123,14 +124,13 @@ impl<'a> Rhythm<'a> {
             self.context.windows.coming.iter().filter(|occurrence| occurrence.contains(at)).collect();
         let mut rates = Rates::new();
         for (name, learned) in &self.workflows {
-            let mut moved = active.iter().filter(|event| event.workflows.contains_key(*name)).peekable();
-            let rate = if moved.peek().is_none() {
-                self.ordinary(learned, at)
-            } else {
-                // Where two events overlap, the busier one is what happens. An event whose rate is
-                // not known has none: the ordinary rate would understate it.
-                let rates = moved.filter_map(|event| self.in_event(learned, event, at));
-                rates.reduce(busier)
+            let moves =
+                |event: &&&EventWindows| event.workflows.contains_key(*name) && holds(event, &active, name);
+            // At most one event moves a workflow at once. One whose rate is not known has none: the
+            // ordinary rate would understate it.
+            let rate = match active.iter().find(moves) {
+                Some(event) => self.in_event(learned, event, at),
+                None => self.ordinary(learned, at),
             };
             rates.extend(rate.map(|rate| (*name, rate)));
         }
@@ -251,13 +251,6 @@ impl<'a> Rhythm<'a> {
             how,
         })
     }
-}
-
-/// The busier of two rates, with the higher of what both may come to.
-fn busier(one: Rate, other: Rate) -> Rate {
-    let high = (&one.high).max(&other.high).clone();
-    let busier = if other.per_min > one.per_min { other } else { one };
-    Rate { high, ..busier }
 }
 
 /// The start of the UTC hour.

@@ -5,11 +5,13 @@
 
 mod check;
 mod event;
+mod fallback;
 mod limit;
 mod policy;
 mod pool;
 mod reservation;
 mod span;
+mod version;
 mod whole;
 mod workflow;
 
@@ -19,5 +21,7 @@ pub use policy::{Policy, ThrottleTarget};
 pub use pool::{Answer, Fallback, PoolSpec};
 pub use reservation::ReservationSpec;
 pub use span::Span;
+pub(crate) use version::other_version;
+pub(crate) use whole::FILE;
 pub use whole::Spec;
 pub use workflow::{Budget, Capacity, Slo, WorkflowSpec};

@@ -29,6 +29,8 @@ pub struct Policy {
     pub horizon: Span,
     /// File at least this long before an event: the rule of a quarter ahead. Default 91 days.
     pub file_ahead: Span,
+    /// What was confirmed and tested of a fallback longer ago than this is due again. Default 91 days.
+    pub fallback_retest: Span,
     /// More of tiers 0 and 1 than this on one provider, model and region is a risk. Default 0.70.
     pub concentration: Quantity,
     /// Price rise to stress with. Default 0.25.
@@ -39,7 +41,7 @@ pub struct Policy {
     pub budget_usd_month: Option<Decimal>,
     /// Time zone of the business calendar, an IANA name. Default UTC.
     pub time_zone: String,
-    /// Holiday set, or an `.ics` file. Default `weekdays`: no holidays but weekends.
+    /// Holiday set by name, or the path of a `.toml` or `.ics` file, relative to the spec. Default `weekdays`: no holidays but weekends.
     pub holidays: String,
 }
 
@@ -74,6 +76,7 @@ impl Default for Policy {
             event_history: Span::of_days(400),
             horizon: Span::of_days(400),
             file_ahead: Span::of_days(91),
+            fallback_retest: Span::of_days(91),
             concentration: share(70, 100),
             price_shock: share(25, 100),
             throttle_target: ThrottleTarget::default(),

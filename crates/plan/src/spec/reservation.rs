@@ -20,6 +20,8 @@ pub struct ReservationSpec {
     pub term: String,
     /// Last day of the present term.
     pub until: Option<Date>,
+    /// Last day on which its renewal can be cancelled.
+    pub cancel_by: Option<Date>,
     /// Negotiated price of all units, USD a month. Without it, the catalog's list price.
     pub price_usd_month: Option<Decimal>,
 }

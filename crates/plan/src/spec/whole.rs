@@ -1,16 +1,22 @@
 //! The spec as a whole: its tables, and how it is read.
 
-use super::{EventSpec, Policy, PoolSpec, ReservationSpec, WorkflowSpec, check};
+use super::{EventSpec, Policy, PoolSpec, ReservationSpec, WorkflowSpec, check, other_version};
 use plimsoll_toml::read;
 use serde::Deserialize;
 
 use crate::SpecError;
 use crate::digest::sha256;
+use crate::place::Place;
+
+/// What messages call the file.
+pub(crate) const FILE: &str = "plan.toml";
 
 /// `plan.toml`, read and checked.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
+    /// Version of the file's form; 1, or absent.
+    pub version: Option<i64>,
     /// How cautious to be.
     #[serde(default)]
     pub policy: Policy,
@@ -35,11 +41,17 @@ impl Spec {
     /// Reads and checks the text of a `plan.toml`.
     ///
     /// # Errors
-    /// [`SpecError`] with the line for text that is not a spec, or the key for values that cannot be
-    /// planned with.
+    /// [`SpecError`] with key and line for text that is not a spec, for one of another version, and for
+    /// values that cannot be planned with.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
-        let mut spec: Self = read("plan.toml", text)?;
-        check::check(&spec)?;
+        if let Some(fault) = other_version(FILE, text) {
+            return Err(fault);
+        }
+        let mut spec: Self = read(FILE, text)?;
+        check::check(&spec).map_err(|refusal| refusal.place.refuse(FILE, text, refusal.problem))?;
+        for (index, event) in spec.events.iter_mut().enumerate() {
+            event.line = Place::entry("event", index, &event.name).line(text);
+        }
         spec.sha256 = sha256(text.as_bytes());
         Ok(spec)
     }

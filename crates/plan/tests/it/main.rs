@@ -1,10 +1,19 @@
 //! The planner's tests, one binary.
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod bad_input;
+mod diff;
+mod due;
+mod filing;
+mod ledger;
+mod limits;
 mod plan;
 mod properties;
 mod rates;
+mod replay;
 mod size;
 mod spec;
+mod units;
 mod windows;
+mod worksheet;
 mod world;

@@ -133,8 +133,13 @@ fn lead_times_come_from_spec_then_ledger_then_catalog() {
     let catalog = plan(&spec, "", &measured());
     // Back from 30 November: 27, 25, 24, 23, 20, 19, 18, 17, 16, 13.
     assert_eq!(row(&catalog, SONNET, "input_tokens_per_min").last_safe, Some(date(2026, 11, 13)));
-    let outcome = "[[request]]\npool = \"anthropic/direct/global/claude-haiku-4.5\"\ndimension = \"requests_per_min\"\nasked = 1\nfiled = \"2026-06-01\"\ndecided = \"2026-06-13\"\ngranted = 1\n";
-    let ledger = plan(&spec, &outcome.repeat(5), &measured());
+    let outcome = |asked: u64| {
+        format!(
+            "[[request]]\npool = \"anthropic/direct/global/claude-haiku-4.5\"\ndimension = \"requests_per_min\"\nasked = {asked}\nfiled = \"2026-06-01\"\ndecided = \"2026-06-13\"\ngranted = 1\n"
+        )
+    };
+    let outcomes = |n: u64| (1..=n).map(outcome).collect::<String>();
+    let ledger = plan(&spec, &outcomes(5), &measured());
     assert_eq!(row(&ledger, SONNET, "input_tokens_per_min").last_safe, Some(date(2026, 11, 18)), "12 days");
 }
 
@@ -357,10 +362,10 @@ fn s7_buy_or_not() {
 #[test]
 fn t41_rounded_once() {
     let key = "azure.ai.openai/provisioned/datazone/gpt-5.2".parse().unwrap();
-    let unit = crate::world::CATALOG.find(&key, date(2026, 11, 2)).unwrap().unit.clone().unwrap();
+    let unit = crate::world::CATALOG.find(&key, date(2026, 11, 2)).unwrap().units.first().cloned().unwrap();
     assert_eq!((unit.min, unit.increment), (15, 5));
     let units = |demand: u128, tenths: u128| unit.units_for(ratio(demand, 1), ratio(tenths, 10)).unwrap();
-    let each = u128::from(unit.throughput);
+    let each = u128::from(unit.throughput.unwrap());
     assert_eq!(units(16 * each, 1), 20, "double rounding gives 25");
     assert_eq!((units(15 * each, 0), units(15 * each + 1, 0)), (15, 20));
     assert_eq!(units(100 * each, 1), 110, "floats give 115");

@@ -1,7 +1,7 @@
 //! `plan.toml` and `ledger.toml`: what is read, what is defaulted, what is refused and how.
 
 use jiff::civil::date;
-use plimsoll_plan::{Capacity, Ledger, Quantity, Span, Spec};
+use plimsoll_plan::{Capacity, LeadTimes, Ledger, Quantity, Span, Spec};
 use serde_json::Value;
 
 /// The example of the planning contract, key for key.
@@ -181,15 +181,17 @@ fn the_ledger_knows_what_is_open_and_how_long_it_takes() {
     let four: String =
         [(1, 2), (1, 3), (1, 4), (1, 5)].map(|(filed, day)| decided(filed, day)).concat() + open;
     let ledger = Ledger::parse(&four).unwrap();
-    let find = |pool, dimension| ledger.open(pool, Some("prod"), None, dimension);
+    let find =
+        |pool, dimension| ledger.undecided(pool, Some("prod"), None).find(|open| open.dimension == dimension);
     assert_eq!(find("anthropic/direct/global/m", "input_tokens_per_min").unwrap().asked, 1_500_000);
     assert!(find("anthropic/direct/global/m", "requests_per_min").is_none(), "decided");
     assert!(find("anthropic/direct/global/n", "input_tokens_per_min").is_none(), "another pool");
-    assert_eq!(ledger.lead_days("anthropic/direct/global/m"), None, "four outcomes are too few");
+    assert_eq!(ledger.lead_times("anthropic/direct/global/m"), None, "four outcomes are too few");
     let five = Ledger::parse(&(four + &decided(1, 22))).unwrap();
-    // 1, 2, 3, 4, 21 days: P90 = 4 + 0.6 x 17 = 14.2, rounded up.
-    assert_eq!(five.lead_days("anthropic/direct/global/other"), Some((15, 5)));
-    assert_eq!(five.lead_days("openai/standard/global/x"), None);
+    // 1, 2, 3, 4, 21 days: P50 = 3, P90 = 4 + 0.6 x 17 = 14.2, rounded up.
+    let learned = LeadTimes { p50_days: 3, p90_days: 15, n: 5 };
+    assert_eq!(five.lead_times("anthropic/direct/global/other"), Some(learned));
+    assert_eq!(five.lead_times("openai/standard/global/x"), None);
 }
 
 /// Protects the ledger from entries that contradict themselves.

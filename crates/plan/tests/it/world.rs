@@ -133,6 +133,7 @@ pub(crate) fn measured() -> Measured {
             p95: 49.0,
             max: 63,
         }],
+        sampled_runs: Vec::new(),
     }
 }
 
@@ -176,6 +177,7 @@ pub(crate) fn plan_as_of(spec: &str, ledger: &str, measured: &Measured, as_of: T
         calendar: &calendar,
         measured,
         as_of,
+        quick: false,
     };
     make(&input).unwrap()
 }

@@ -6,8 +6,8 @@
 
 use std::{process::ExitCode, time::Duration};
 
-use plimsoll_lake::{Finding, Lake, Severity, Verification};
-use plimsoll_profile::{Pins, Reader, SessionFactory, pins};
+use plimsoll_lake::{Finding, Kind, Lake, Severity, Verification};
+use plimsoll_profile::{Pins, Reader, SessionFactory, is_made_by_jobs, pins};
 use serde::Serialize;
 
 use crate::{cli::Format, damage, failure::Failure, open, output, progress::Progress, settings::Settings};
@@ -159,7 +159,14 @@ fn one_line(error: &impl ToString) -> String {
 }
 
 impl From<Finding> for Found {
-    fn from(found: Finding) -> Self {
+    fn from(mut found: Finding) -> Self {
+        let lost = matches!(found.kind, Kind::Missing | Kind::Size | Kind::Damaged | Kind::Rows);
+        if lost && is_made_by_jobs(&found.table) {
+            found.what_to_do =
+                "run `plimsoll profile --rebuild`, which makes its rows anew from the spans that are kept; \
+                 for rows of older days restore it from a backup first"
+                    .to_owned();
+        }
         Self {
             severity: if found.severity == Severity::Fault { FAULT } else { "note" },
             table: Some(found.table),

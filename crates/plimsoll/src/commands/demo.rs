@@ -92,7 +92,7 @@ impl Demo {
         let sessions = open::sessions(&settings)?;
         let report = round(&lake, &sessions, Remake::Nothing).await?;
         let profiled = started.elapsed() - received;
-        let made = make_plan(&settings, &self.dir.join("plan.toml"), Some(AS_OF)).await?;
+        let made = make_plan(&settings, &self.dir.join("plan.toml"), Some(AS_OF), false).await?;
         made.write(&self.dir)?;
 
         output::line(&format!(

@@ -1,5 +1,8 @@
 //! The subcommands, one file each.
 
+pub(crate) mod calendar;
+mod calendar_page;
+pub(crate) mod catalog;
 pub(crate) mod check;
 pub(crate) mod compact;
 pub(crate) mod demo;
@@ -12,9 +15,19 @@ pub(crate) mod export;
 mod export_rows;
 pub(crate) mod generate;
 pub(crate) mod ingest;
+pub(crate) mod ledger;
+pub(crate) mod limits;
+pub(crate) mod meter;
 pub(crate) mod plan;
+mod plan_diff;
+mod plan_due;
+mod plan_explain;
+mod plan_init;
+mod plan_record;
 pub(crate) mod profile;
 pub(crate) mod serve;
 pub(crate) mod size;
+mod size_pool;
+mod size_sheet;
 pub(crate) mod sql;
 mod sql_prompt;

@@ -5,13 +5,15 @@ use std::{
     process::ExitCode,
 };
 
-use jiff::Timestamp;
+use jiff::{Timestamp, civil::Date};
 use plimsoll_calendar::Calendar;
-use plimsoll_plan::{Ledger, Measured, Plan as Document, PlanInput, Spec, make, windows};
+use plimsoll_plan::{Due, Ledger, Measured, Plan as Document, PlanInput, Span, Spec, due, make, windows};
 use plimsoll_profile::{Reader, SessionFactory, measure, store_plan};
 use plimsoll_report::{Rendered, Templates, render};
 
+use super::{plan_diff::Diff, plan_due, plan_explain, plan_init, plan_record};
 use crate::{
+    calendars,
     cli::Format,
     embedded,
     failure::{self, Failure},
@@ -22,7 +24,10 @@ use crate::{
 
 /// Options of `plan`.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Plan {
+    #[command(subcommand)]
+    action: Option<Action>,
     /// What to plan for.
     #[arg(long, default_value = "plan.toml", value_name = "FILE")]
     spec: PathBuf,
@@ -30,12 +35,35 @@ pub(crate) struct Plan {
     /// of a run in the lake.
     #[arg(long, value_name = "TIME|DATE")]
     as_of: Option<String>,
-    /// Exits with 10 where something must be filed or changed now.
+    /// Prints what is due instead of the plan, and exits with 10 where something is.
     #[arg(long)]
     check: bool,
+    /// Takes needs from percentiles alone, without replaying: faster, and further from what runs draw.
+    #[arg(long)]
+    quick: bool,
+    /// How far ahead --check looks from the plan's day, as in 30d; without it, only what must be filed or
+    /// changed on that day.
+    #[arg(long, value_name = "SPAN", requires = "check")]
+    within: Option<Span>,
+    /// Adds a draft to ledger.toml, beside the spec, for every request that is not in it.
+    #[arg(long)]
+    record: bool,
+    /// Prints how one figure came about, step by step, with the query behind each input.
+    #[arg(long, num_args = 2, value_names = ["POOL", "DIMENSION"], conflicts_with = "check")]
+    explain: Option<Vec<String>>,
+    /// Writes a spec to begin with, from what the lake holds; an existing file is left alone.
+    #[arg(long, conflicts_with_all = ["check", "record", "explain", "out"])]
+    init: bool,
     /// Writes plan.json, report.md and report.html into this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+}
+
+/// What else there is to do with plans.
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// What changed from one plan to another, and which input caused it.
+    Diff(Diff),
 }
 
 /// Exit code of `--check` where something is due.
@@ -43,35 +71,78 @@ const DUE: u8 = 10;
 
 impl Plan {
     pub(crate) async fn run(&self, settings: &Settings, format: Format) -> Result<ExitCode, Failure> {
-        let made = make_plan(settings, &self.spec, self.as_of.as_deref()).await?;
+        if let Some(Action::Diff(diff)) = &self.action {
+            return diff.run(settings, format).await;
+        }
+        if self.init {
+            return plan_init::init(settings, &self.spec, self.as_of.as_deref()).await;
+        }
+        let made = make_plan(settings, &self.spec, self.as_of.as_deref(), self.quick).await?;
         if let Some(out) = &self.out {
             made.write(out)?;
         }
-        output::answer(&made.plan, &summary(&made.plan), format)?;
+        let mut lines = summary(&made.plan);
+        if self.record && made.plan.history.runs > 0 {
+            lines.extend(plan_record::record(&made.plan, &ledger_file(&self.spec), made.today())?);
+        }
+        let mut code = ExitCode::SUCCESS;
+        if self.check {
+            let due = made.due(self.within)?;
+            plan_due::tell(&due, format)?;
+            if !due.is_empty() {
+                code = ExitCode::from(DUE);
+            }
+        } else if let Some([pool, dimension]) = self.explain.as_deref() {
+            plan_explain::tell(&made.plan, pool, dimension, format)?;
+        } else {
+            output::answer(&made.plan, &lines, format)?;
+        }
         if made.plan.history.runs == 0 {
             return Err(Failure::no_data(
                 "no finished run lies in the plan's history: send telemetry, or plan for another --as-of",
             ));
         }
-        Ok(if self.check && is_due(&made.plan) { ExitCode::from(DUE) } else { ExitCode::SUCCESS })
+        Ok(code)
     }
 }
 
-/// Whether something must be filed or changed now.
-fn is_due(plan: &Document) -> bool {
-    let mut dimensions = plan.pools.iter().flat_map(|pool| &pool.dimensions);
-    let mut reservations = plan.reservations.iter();
-    dimensions.any(|dimension| matches!(dimension.decision.as_str(), "file_now" | "late"))
-        || reservations.any(|reservation| !matches!(reservation.action.as_str(), "hold" | "unknown"))
+/// The ledger that belongs to a spec.
+fn ledger_file(spec: &Path) -> PathBuf {
+    spec.with_file_name("ledger.toml")
 }
 
-/// A plan with its documents.
+/// A plan with its documents and all that it was made from.
 pub(super) struct Made {
     pub(super) plan: Document,
     documents: Rendered,
+    spec: Spec,
+    ledger: Ledger,
+    calendar: Calendar,
+    sessions: SessionFactory,
+    measured: Measured,
 }
 
 impl Made {
+    /// The plan's day.
+    fn today(&self) -> Date {
+        self.calendar.local_date(self.plan.as_of)
+    }
+
+    /// What is due by the plan's day and so much after it.
+    fn due(&self, within: Option<Span>) -> Result<Vec<Due>, Failure> {
+        let input = PlanInput {
+            spec: &self.spec,
+            spec_sha256: &self.spec.sha256,
+            ledger: &self.ledger,
+            catalog: self.sessions.policy().catalog(),
+            calendar: &self.calendar,
+            measured: &self.measured,
+            as_of: self.plan.as_of,
+            quick: true,
+        };
+        due(&input, &self.plan, within).map_err(Failure::input)
+    }
+
     /// Writes the three files.
     pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
         std::fs::create_dir_all(folder).map_err(failure::file(folder))?;
@@ -94,14 +165,17 @@ pub(super) async fn make_plan(
     settings: &Settings,
     spec_file: &Path,
     as_of: Option<&str>,
+    quick: bool,
 ) -> Result<Made, Failure> {
     let text = std::fs::read_to_string(spec_file).map_err(failure::file(spec_file))?;
-    let spec =
-        Spec::parse(&text).map_err(|fault| Failure::input(format!("{}: {fault}", spec_file.display())))?;
-    let calendars = embedded::texts("calendars", settings.folders.calendars.as_deref())?;
-    let calendar =
-        Calendar::named(calendars, &spec.policy.holidays, &spec.policy.time_zone).map_err(Failure::input)?;
-    let ledger = ledger(&spec_file.with_file_name("ledger.toml"))?;
+    calendars::check_rules(&spec_file.display().to_string(), &text)?;
+    let spec = Spec::parse(&text).map_err(failure::in_file(spec_file))?;
+    let folder = spec_file.parent().unwrap_or(Path::new(""));
+    let policy = &spec.policy;
+    let calendar = calendars::calendar(settings, &policy.holidays, Some(&policy.time_zone), folder)?;
+    let rules = spec.events.iter().map(|event| event.when.as_str());
+    let calendar = calendars::with_feeds(calendar, rules, folder)?;
+    let ledger = ledger(&ledger_file(spec_file))?;
 
     let progress = Progress::spinner();
     progress.say("opening the lake");
@@ -111,7 +185,7 @@ pub(super) async fn make_plan(
     let as_of = instant(as_of, &calendar, &reader)?;
     progress.say("measuring");
     let measured = measured(&reader, &sessions, &spec, &calendar, as_of).await?;
-    progress.say("planning");
+    progress.say(if quick { "planning" } else { "planning, with replays" });
     let plan = make(&PlanInput {
         spec: &spec,
         spec_sha256: &spec.sha256,
@@ -120,6 +194,7 @@ pub(super) async fn make_plan(
         calendar: &calendar,
         measured: &measured,
         as_of,
+        quick,
     })
     .map_err(Failure::input)?;
     let templates = match &settings.folders.templates {
@@ -132,10 +207,11 @@ pub(super) async fn make_plan(
         tracing::warn!(%error, "the plan is not in the table `plans`");
     }
     progress.finish();
-    Ok(Made { plan, documents })
+    Ok(Made { plan, documents, spec, ledger, calendar, sessions, measured })
 }
 
-async fn measured(
+/// Runs the queries of `sql/plan` over the windows that a spec names.
+pub(super) async fn measured(
     reader: &Reader,
     sessions: &SessionFactory,
     spec: &Spec,
@@ -149,7 +225,7 @@ async fn measured(
 /// The requests made so far; a spec without a ledger beside it has made none.
 fn ledger(path: &Path) -> Result<Ledger, Failure> {
     match std::fs::read_to_string(path) {
-        Ok(text) => Ok(Ledger::parse(&text)?),
+        Ok(text) => Ledger::parse(&text).map_err(failure::in_file(path)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Ledger::default()),
         Err(error) => Err(failure::file(path)(error)),
     }
@@ -166,7 +242,12 @@ fn templates(folder: &Path) -> Result<std::collections::BTreeMap<String, String>
     Ok(found)
 }
 
-fn instant(as_of: Option<&str>, calendar: &Calendar, reader: &Reader) -> Result<Timestamp, Failure> {
+/// The instant that a plan speaks for.
+pub(super) fn instant(
+    as_of: Option<&str>,
+    calendar: &Calendar,
+    reader: &Reader,
+) -> Result<Timestamp, Failure> {
     match as_of {
         None => reader.snapshot().and_then(|row| row.data_until).ok_or_else(|| {
             Failure::no_data("the lake holds no run yet: send telemetry, then run `plimsoll profile`")
@@ -198,6 +279,13 @@ pub(super) fn summary(plan: &Document) -> Vec<(String, String)> {
                 request.pool, request.dimension, request.to, request.file_by, request.last_safe
             ),
         ));
+        lines.extend(request.lints.iter().map(|lint| (format!("  {}", lint.code), lint.detail.clone())));
+    }
+    for step in &plan.filing {
+        let what = step.quota.as_deref().or(step.dimension.as_deref()).unwrap_or_default();
+        let to = step.to.map_or_else(String::new, |to| format!(" -> {to}"));
+        let why = step.detail.as_ref().map_or_else(String::new, |detail| format!(": {detail}"));
+        lines.push((format!("on {}", step.on), format!("{} {} {what}{to}{why}", step.kind, step.pool)));
     }
     for reservation in &plan.reservations {
         lines.push((

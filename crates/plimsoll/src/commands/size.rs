@@ -1,10 +1,12 @@
-//! `plimsoll size`: the planning worksheet, without telemetry.
+//! `plimsoll size`: the planning worksheet, without telemetry: from a handful of numbers, for a pool of the
+//! catalog, or from a file of classes and scenarios.
 
-use std::{process::ExitCode, str::FromStr};
+use std::{path::PathBuf, process::ExitCode, str::FromStr};
 
 use plimsoll_plan::{Quantity, SizeInput, size};
 
-use crate::{cli::Format, failure::Failure, output};
+use super::{size_pool, size_sheet};
+use crate::{cli::Format, failure::Failure, output, settings::Settings};
 
 /// Options of `size`. Any subset answers what it can.
 #[derive(Debug, clap::Args)]
@@ -57,40 +59,76 @@ pub(crate) struct Size {
     /// Price of a reserved unit, USD an hour.
     #[arg(long)]
     unit_hour_usd: Option<String>,
+    /// Calls a minute.
+    #[arg(long, conflicts_with_all = ["runs_per_min", "rps", "in_flight", "qps"])]
+    rpm: Option<String>,
+    /// Calls a second.
+    #[arg(long, conflicts_with_all = ["runs_per_min", "rps", "in_flight"])]
+    qps: Option<String>,
+    #[command(flatten)]
+    pool: size_pool::PoolOptions,
+    /// A worksheet: classes of requests and scenarios, in one table.
+    #[arg(short, long, value_name = "FILE")]
+    file: Option<PathBuf>,
 }
 
 impl Size {
-    pub(crate) fn run(&self, format: Format) -> Result<ExitCode, Failure> {
-        let input = SizeInput {
-            calls: read("--calls", self.calls.as_ref())?,
+    pub(crate) fn run(&self, settings: &Settings, format: Format) -> Result<ExitCode, Failure> {
+        if let Some(file) = &self.file {
+            return size_sheet::run(file, settings, format);
+        }
+        let input = self.input()?;
+        if self.pool.is_given() {
+            return self.pool.run(&input, &self.limit, settings, format);
+        }
+        let answer = size(&input).map_err(Failure::input)?;
+        let value = serde_json::to_value(&answer).map_err(Failure::internal)?;
+        output::answer(&value, &lines(&value), format)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The numbers; calls a minute or a second become runs of so many calls.
+    fn input(&self) -> Result<SizeInput, Failure> {
+        let calls = read("--calls", self.calls.as_ref())?;
+        let per_min = match (read("--rpm", self.rpm.as_ref())?, read("--qps", self.qps.as_ref())?) {
+            (Some(rpm), _) => Some(rpm),
+            (None, qps) => qps.map(|qps| qps * 60.into()),
+        };
+        let runs = per_min.map(|per_min| {
+            let calls = calls.clone().unwrap_or_else(Quantity::one);
+            per_min.over(&calls).ok_or_else(|| Failure::input("--calls is zero: give a number above zero"))
+        });
+        let runs_per_min = match runs.transpose()? {
+            Some(runs) => Some(runs),
+            None => read("--runs-per-min", self.runs_per_min.as_ref())?,
+        };
+        // Limits of a pool are checked against its own dimensions.
+        let limits = if self.pool.is_given() { Vec::new() } else { all("--limit", &self.limit)? };
+        Ok(SizeInput {
+            calls,
             tools: read("--tools", self.tools.as_ref())?,
             input_tokens: read("--input-tokens", self.input_tokens.as_ref())?,
             output_tokens: read("--output-tokens", self.output_tokens.as_ref())?,
-            runs_per_min: read("--runs-per-min", self.runs_per_min.as_ref())?,
+            runs_per_min,
             rps: read("--rps", self.rps.as_ref())?,
             in_flight: read("--in-flight", self.in_flight.as_ref())?,
             run_seconds: read("--run-seconds", self.run_seconds.as_ref())?,
             service_seconds: read("--service-seconds", self.service_seconds.as_ref())?,
             p95_factor: read("--p95-factor", self.p95_factor.as_ref())?,
             headroom: read("--headroom", self.headroom.as_ref())?,
-            limits: all("--limit", &self.limit)?,
+            limits,
             worker_rps: read("--worker-rps", self.worker_rps.as_ref())?,
             mix: all("--mix", &self.mix)?,
             parallel_tools: read("--parallel-tools", self.parallel_tools.as_ref())?,
             unit_hour_usd: read("--unit-hour-usd", self.unit_hour_usd.as_ref())?,
-        };
-        let answer = size(&input).map_err(Failure::input)?;
-        let value = serde_json::to_value(&answer).map_err(Failure::internal)?;
-        let lines: Vec<(String, String)> = value
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter(|(_, value)| !value.is_null())
-            .map(|(key, value)| (key.clone(), plain(value)))
-            .collect();
-        output::answer(&value, &lines, format)?;
-        Ok(ExitCode::SUCCESS)
+        })
     }
+}
+
+/// The table twin: one line for each figure that is known.
+fn lines(value: &serde_json::Value) -> Vec<(String, String)> {
+    let known = value.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+    known.map(|(key, value)| (key.clone(), plain(value))).collect()
 }
 
 fn plain(value: &serde_json::Value) -> String {
@@ -102,7 +140,7 @@ fn plain(value: &serde_json::Value) -> String {
     }
 }
 
-fn read(flag: &str, text: Option<&String>) -> Result<Option<Quantity>, Failure> {
+pub(super) fn read(flag: &str, text: Option<&String>) -> Result<Option<Quantity>, Failure> {
     text.map(|text| text.parse().map_err(|error| Failure::input(format!("{flag}: {error}")))).transpose()
 }
 

@@ -311,6 +311,7 @@ fn write_attempt(rows: &mut Rows, attempt: &Attempt<'_>) {
     rows.text("account", attempt.account);
     rows.text("region", attempt.region);
     rows.text("pool", attempt.pool);
+    rows.text("service_tier", attempt.service_tier);
     rows.text("kind", Some(attempt.kind.as_str()));
     rows.instant("start_time", Some(attempt.start_time));
     rows.double("duration_ms", attempt.duration_ms);
@@ -324,6 +325,8 @@ fn write_attempt(rows: &mut Rows, attempt: &Attempt<'_>) {
     rows.truth("billed", Some(attempt.billed));
     rows.double("weight", Some(attempt.weight));
     rows.tokens(&attempt.tokens);
+    rows.long("cache_write_1h", attempt.cache_write_1h);
+    rows.long("audio_tokens", attempt.audio_tokens);
     rows.long("max_output_tokens", attempt.max_output_tokens);
     rows.limits(&attempt.limits);
     rows.end();

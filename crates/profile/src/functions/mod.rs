@@ -1,10 +1,12 @@
 //! The SQL functions that Plimsoll brings: exact percentiles and profiles, what is in flight, assembly of
-//! runs, names by match rules, metering by the catalog, and time in the business time zone.
+//! runs, names by match rules, metering and pricing by the catalog, and time in the business time zone.
 
 mod assemble;
 mod assembled;
+mod catalog_row;
 mod in_flight;
 mod meter;
+mod metered;
 mod naming;
 mod one_group;
 mod percentiles;

@@ -1,7 +1,7 @@
 //! `match_rules(service, name, ..., attributes)`: the match rules of `plimsoll.toml` in SQL.
 //!
-//! Gives a struct of workflow (null where no rule names one: then the measured name stands), account
-//! and pool key.
+//! Gives a struct of workflow (null where no rule names one: then the measured name stands), account,
+//! region and pool key.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use super::rule_columns::{RuleColumns, coerce, without_attributes};
 use crate::policy::Policy;
 
 /// Columns of `spans` that it takes before `attributes`, in order.
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; 14] = [
     "service",
     "name",
     "workflow",
@@ -36,6 +36,7 @@ const COLUMNS: [&str; 13] = [
     "tenant",
     "request_class",
     "account",
+    "service_tier",
 ];
 
 /// The function, for registration.
@@ -53,7 +54,10 @@ struct MatchRules {
 }
 
 fn fields() -> Fields {
-    ["workflow", "account", "pool"].map(|name| Field::new(name, DataType::Utf8, true)).into_iter().collect()
+    ["workflow", "account", "region", "pool"]
+        .map(|name| Field::new(name, DataType::Utf8, true))
+        .into_iter()
+        .collect()
 }
 
 impl ScalarUDFImpl for MatchRules {
@@ -81,7 +85,7 @@ impl ScalarUDFImpl for MatchRules {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let arguments = ColumnarValue::values_to_arrays(&args.args)?;
         let given = RuleColumns::of(&arguments, &COLUMNS)?;
-        let mut columns = [(); 3].map(|()| StringBuilder::new());
+        let mut columns = [(); 4].map(|()| StringBuilder::new());
         for row in 0..args.number_rows {
             let text = |at: usize| given.text(at, row);
             let lookup = |key: &str| given.attribute(row, key);
@@ -99,13 +103,16 @@ impl ScalarUDFImpl for MatchRules {
                 tenant: text(10),
                 request_class: text(11),
                 account: text(12),
+                service_tier: text(13),
                 attribute: Some(&lookup),
                 ..Names::default()
             };
             let naming = &self.policy.naming;
             columns[0].append_option(naming.workflow_by_rule(&names));
-            columns[1].append_option(naming.account(&names));
-            columns[2].append_option(naming.pool(&names));
+            let place = naming.place(&names);
+            columns[1].append_option(place.account);
+            columns[2].append_option(place.region);
+            columns[3].append_option(place.pool);
         }
         let columns = columns.map(|mut column| Arc::new(column.finish()) as ArrayRef).to_vec();
         Ok(ColumnarValue::Array(Arc::new(StructArray::try_new(fields(), columns, None)?)))

@@ -16,7 +16,19 @@ use crate::support::{Outcome, RECEIVED, World, chat, eventful_run, everything, s
 
 /// Columns that an older version did not have, among them required ones.
 const LATER: [(&str, &[&str]); 7] = [
-    ("spans", &["weight", "signal", "run_key", "link_trace_id", "history_tokens"]),
+    (
+        "spans",
+        &[
+            "weight",
+            "signal",
+            "run_key",
+            "link_trace_id",
+            "history_tokens",
+            "service_tier",
+            "cache_write_1h",
+            "audio_tokens",
+        ],
+    ),
     (
         "runs",
         &[
@@ -27,10 +39,28 @@ const LATER: [(&str, &[&str]); 7] = [
             "last_received",
             "trace_ids",
             "retries_after_timeout",
+            "known_cost_usd",
+            "cost_coverage",
         ],
     ),
-    ("model_calls", &["weight", "usage_source", "kind", "scope_version"]),
-    ("attempts", &["weight", "billed", "kind", "layer", "after", "unchanged"]),
+    ("model_calls", &["weight", "usage_source", "kind", "scope_version", "cost_usd"]),
+    (
+        "attempts",
+        &[
+            "weight",
+            "billed",
+            "kind",
+            "layer",
+            "after",
+            "unchanged",
+            "service_tier",
+            "cache_write_1h",
+            "audio_tokens",
+            "cost_usd",
+            "list_usd",
+            "cost_basis",
+        ],
+    ),
     ("tool_calls", &["weight"]),
     ("run_profiles", &["weight", "coverage"]),
     ("call_profiles", &["weight", "coverage", "cv2"]),

@@ -1,5 +1,6 @@
 //! The report as a reader gets it, made from the example company in figures written by hand.
 
+mod filing;
 mod fixture;
 mod html;
 mod markdown;

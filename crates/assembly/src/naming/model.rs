@@ -1,49 +1,15 @@
-//! The pool that a call draws on where no rule says, from its provider and model.
+//! A model's plain name, whatever a provider, a marketplace or an alias makes of it.
 //!
-//! The product and scope are each provider's most usual ones; who holds another (a reservation, a
-//! data zone) says so in `[[deployment]]`. Model ids are folded so that a dated snapshot, an alias
-//! and a marketplace's spelling of one model share a pool, as they share a limit.
+//! Names are folded so that a dated snapshot, an alias and a marketplace's spelling of one model share a
+//! pool, as they share a limit. Which pool that is, is [`recognise`](super::recognise)'s.
 
 use std::borrow::Cow;
 
-/// Pool key `provider/product/scope/model`; `None` for a provider that is not known here.
-///
-/// | provider | product | scope |
-/// |---|---|---|
-/// | `anthropic`, `openai` and other first-party APIs | `direct` | `global` |
-/// | `aws.bedrock` | `runtime` | `geo` or `global` by the inference profile's prefix, else `regional` |
-/// | `azure.ai.openai`, `azure.ai.inference` | `standard` | `global` (the portal's first choice) |
-/// | `gcp.vertex_ai` | `paygo` | `regional` where a region is known, else `global` |
-#[must_use]
-pub fn default_pool(provider: &str, model: &str, region: Option<&str>) -> Option<String> {
-    let (product, scope) = match provider {
-        "anthropic" | "openai" | "gcp.gemini" | "x_ai" | "mistral_ai" | "cohere" | "groq" | "deepseek"
-        | "perplexity" | "moonshot_ai" => ("direct", "global"),
-        "aws.bedrock" => ("runtime", inference_scope(model)),
-        "azure.ai.openai" | "azure.ai.inference" => ("standard", "global"),
-        "gcp.vertex_ai" => {
-            ("paygo", if region.is_none_or(|region| region == "global") { "global" } else { "regional" })
-        }
-        _ => return None,
-    };
-    let model = normal_model(model);
-    (!model.is_empty() && model != "unknown").then(|| format!("{provider}/{product}/{scope}/{model}"))
-}
-
-/// Scope of a Bedrock model id, by its inference profile's prefix.
-fn inference_scope(model: &str) -> &'static str {
-    match last_part(model).split_once('.') {
-        Some(("global", _)) => "global",
-        Some((prefix, _)) if GEOS.contains(&prefix) => "geo",
-        _ => "regional",
-    }
-}
-
-/// Prefixes of Bedrock's geographic inference profiles.
-const GEOS: [&str; 7] = ["us", "eu", "apac", "jp", "au", "ca", "us-gov"];
+/// Prefixes of Bedrock's geographic inference profiles (facts/providers.md 1.1).
+pub(super) const GEOS: [&str; 7] = ["us", "eu", "apac", "jp", "au", "ca", "us-gov"];
 
 /// Vendors that Bedrock puts before a model's name.
-const VENDORS: [&str; 14] = [
+const VENDORS: [&str; 20] = [
     "anthropic",
     "amazon",
     "meta",
@@ -54,10 +20,16 @@ const VENDORS: [&str; 14] = [
     "openai",
     "qwen",
     "google",
+    "minimax",
+    "moonshot",
+    "moonshotai",
     "nvidia",
     "stability",
     "writer",
     "twelvelabs",
+    "luma",
+    "xai",
+    "zai",
 ];
 
 /// A model's plain name: `claude-sonnet-4.5` for `us.anthropic.claude-sonnet-4-5-20250929-v1:0`.
@@ -85,18 +57,25 @@ pub fn normal_model(model: &str) -> Cow<'_, str> {
     if name.bytes().any(|b| b.is_ascii_uppercase()) { Cow::Owned(name.to_ascii_lowercase()) } else { name }
 }
 
-fn last_part(model: &str) -> &str {
+/// What follows the last slash.
+pub(super) fn last_part(model: &str) -> &str {
     model.rsplit_once('/').map_or(model, |(_, name)| name)
 }
 
-/// Without Bedrock's `-v1:0`; a bare `-v1` is one only behind a vendor's prefix.
+/// Without Bedrock's `-v1:0`; a bare `-v1`, and a `-1:0`, is one only behind a vendor's prefix.
 fn without_revision(name: &str, from_vendor: bool) -> &str {
-    let Some((stem, revision)) = name.rsplit_once("-v") else {
+    let Some((stem, last)) = name.rsplit_once('-') else {
         return name;
     };
-    let digits = revision.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = &revision[digits..];
-    if digits > 0 && (rest.starts_with(':') || (rest.is_empty() && from_vendor)) { stem } else { name }
+    let revision = last.strip_prefix('v');
+    let number = revision.unwrap_or(last);
+    let rest = number.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_one = match (revision.is_some(), rest.starts_with(':')) {
+        (true, true) => true,
+        (true, false) => rest.is_empty() && from_vendor,
+        (false, colon) => colon && from_vendor,
+    };
+    if number.len() > rest.len() && is_one { stem } else { name }
 }
 
 /// Without a snapshot's date at the end.
@@ -172,36 +151,5 @@ mod tests {
         ] {
             assert_eq!(normal_model(id), name, "{id}");
         }
-    }
-
-    /// Each provider's product and scope.
-    #[test]
-    fn default_pools() {
-        let pool = |provider, model, region| default_pool(provider, model, region).unwrap_or_default();
-        assert_eq!(pool("openai", "gpt-5.2", None), "openai/direct/global/gpt-5.2");
-        let bedrock = |model| pool("aws.bedrock", model, Some("us-east-1"));
-        assert_eq!(
-            bedrock("us.anthropic.claude-sonnet-4-5-20250929-v1:0"),
-            "aws.bedrock/runtime/geo/claude-sonnet-4.5"
-        );
-        assert_eq!(
-            bedrock("global.anthropic.claude-haiku-4-5-20251001-v1:0"),
-            "aws.bedrock/runtime/global/claude-haiku-4.5"
-        );
-        assert_eq!(
-            bedrock("anthropic.claude-3-haiku-20240307-v1:0"),
-            "aws.bedrock/runtime/regional/claude-3-haiku"
-        );
-        assert_eq!(pool("azure.ai.openai", "gpt-5.2", None), "azure.ai.openai/standard/global/gpt-5.2");
-        assert_eq!(
-            pool("gcp.vertex_ai", "gemini-2.5-pro", Some("europe-west4")),
-            "gcp.vertex_ai/paygo/regional/gemini-2.5-pro"
-        );
-        assert_eq!(
-            pool("gcp.vertex_ai", "gemini-2.5-pro", Some("global")),
-            "gcp.vertex_ai/paygo/global/gemini-2.5-pro"
-        );
-        assert_eq!(default_pool("acme", "m", None), None);
-        assert_eq!(default_pool("openai", "unknown", None), None);
     }
 }

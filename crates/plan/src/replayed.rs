@@ -1,0 +1,63 @@
+//! The smallest limit at which a coming instant is served, by replaying measured runs at its rates.
+//!
+//! Leaves the making of arrivals and limits to `stage`, and headroom to `need`. The invariant: the same
+//! input gives the same figure, since seeds are numbers from 1 on and nothing else is left to chance.
+
+use plimsoll_replay::{PartsPerMillion, Replay, Search, need};
+
+use crate::ReplayPlan;
+use crate::context::{Context, PoolId};
+use crate::demand::{Counted, Kind};
+use crate::quantity::Quantity;
+use crate::rates::Rates;
+use crate::stage::Stage;
+
+/// Times that the same hour is replayed, each with arrivals of its own.
+const SEEDS: u64 = 5;
+
+/// Calls that a search replays for each limit that it tries, over all seeds: a limit that binds at so
+/// many calls is known far better than the rates are.
+const CALLS: f64 = 200_000.0;
+
+/// Minutes of one replay, at least and at most.
+const MINUTES: (f64, f64) = (10.0, 60.0);
+
+/// Replays a pool's limit at these rates. `None` where there is nothing to replay: a limit that is not
+/// of a minute, no sampled runs whose usage is known, or no rate above 0.
+pub(crate) fn replayed(
+    context: &Context<'_>,
+    pool: &PoolId,
+    counted: &Counted,
+    rates: &Rates<'_>,
+) -> Option<ReplayPlan> {
+    if !matches!(counted.kind, Kind::PerMinute(_)) {
+        return None;
+    }
+    let stage = Stage::one(pool, counted);
+    let cast = stage.cast(context, rates)?;
+    let wanted = CALLS / SEEDS as f64 / cast.calls_per_min.max(f64::MIN_POSITIVE);
+    let minutes = wanted.clamp(MINUTES.0, MINUTES.1);
+    let cases = cast.cases(minutes, SEEDS)?;
+    // The amount is what is searched for.
+    let world = stage.world(context, |_, _| Some(0));
+    let replay = Replay::new(&world, &cast.runs).ok()?;
+    let found = need(&replay, &cases, &Search::new(0, targets(context))).ok()?;
+    Some(ReplayPlan {
+        most: found.most,
+        upper: found.upper,
+        minutes: minutes.round() as u64,
+        seeds: SEEDS,
+        runs: cast.runs.len() as u64,
+        operations: found.operations,
+        monotone: found.monotone,
+    })
+}
+
+/// Shares of operations that may be throttled, by tier.
+pub(crate) fn targets(context: &Context<'_>) -> Vec<PartsPerMillion> {
+    let target = &context.spec().policy.throttle_target;
+    let million = Quantity::from(1_000_000);
+    [&target.tier0, &target.tier1, &target.tier2, &target.tier3]
+        .map(|share| PartsPerMillion(u32::try_from((share * &million).floor()).unwrap_or(u32::MAX)))
+        .to_vec()
+}

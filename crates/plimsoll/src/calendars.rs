@@ -1,0 +1,92 @@
+//! Business calendars from what the user names: a set that comes with Plimsoll, or a file.
+//!
+//! The one place where calendar files are opened; what they mean is the crate `calendar`'s business.
+
+use std::path::Path;
+
+use plimsoll_calendar::{Calendar, Feed, HolidaySet, Rule};
+use plimsoll_toml::{Fault, Spanned};
+
+use crate::{
+    embedded,
+    failure::{self, Failure},
+    settings::Settings,
+};
+
+/// The calendar of a holiday set, by name or by the path of a `.toml` or `.ics` file (relative to
+/// `folder`), in the named zone: else in the set's own, else in UTC.
+pub(crate) fn calendar(
+    settings: &Settings,
+    holidays: &str,
+    zone: Option<&str>,
+    folder: &Path,
+) -> Result<Calendar, Failure> {
+    let path = folder.join(holidays);
+    let set = match ending(holidays).as_str() {
+        "toml" => {
+            let text = std::fs::read_to_string(&path).map_err(failure::file(&path))?;
+            HolidaySet::read(&path.display().to_string(), &text)?
+        }
+        "ics" => {
+            let bytes = std::fs::read(&path).map_err(failure::file(&path))?;
+            HolidaySet::read_ics(&path.display().to_string(), &bytes).map_err(Failure::input)?
+        }
+        _ => {
+            let files = embedded::texts("calendars", settings.folders.calendars.as_deref())?;
+            HolidaySet::named(files, holidays).map_err(Failure::input)?
+        }
+    };
+    let zone = zone.or(set.zone()).unwrap_or("UTC").to_owned();
+    Calendar::new(set, jiff::tz::TimeZone::UTC).in_zone(&zone).map_err(Failure::input)
+}
+
+/// The calendar with the files that rules name, each relative to `folder`.
+pub(crate) fn with_feeds<'a>(
+    mut calendar: Calendar,
+    rules: impl IntoIterator<Item = &'a str>,
+    folder: &Path,
+) -> Result<Calendar, Failure> {
+    for rule in rules {
+        if let Some(file) = Rule::parse(rule).map_err(Failure::input)?.file() {
+            calendar = calendar.with_feed(file, feed(&folder.join(file))?);
+        }
+    }
+    Ok(calendar)
+}
+
+/// A calendar file.
+pub(crate) fn feed(path: &Path) -> Result<Feed, Failure> {
+    let bytes = std::fs::read(path).map_err(failure::file(path))?;
+    Feed::read(&path.display().to_string(), &bytes).map_err(Failure::input)
+}
+
+/// The ending of a file's name, in lower case.
+pub(crate) fn ending(name: &str) -> String {
+    Path::new(name).extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default()
+}
+
+#[derive(serde::Deserialize)]
+struct Events {
+    #[serde(default)]
+    event: Vec<Event>,
+}
+
+#[derive(serde::Deserialize)]
+struct Event {
+    when: Option<Spanned<String>>,
+}
+
+/// Refuses a plan spec's rule with the line that it stands on, which the spec itself no longer knows.
+pub(crate) fn check_rules(file: &str, text: &str) -> Result<(), Failure> {
+    // What is no spec at all is told by its reader.
+    let Ok(events) = plimsoll_toml::read::<Events>(file, text) else { return Ok(()) };
+    for when in events.event.iter().filter_map(|event| event.when.as_ref()) {
+        if let Err(error) = Rule::parse(when.as_ref()) {
+            return Err(Fault::new(file, error.to_string())
+                .at(text, &when.span())
+                .field("event.when")
+                .into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! `plimsoll plan --init`: a spec to begin with, from what the lake holds.
+//!
+//! Invariant: a file that is there is never written over.
+
+use std::{fs::File, io::ErrorKind, io::Write as _, path::Path, process::ExitCode};
+
+use plimsoll_calendar::Calendar;
+use plimsoll_plan::{Spec, init as write_spec};
+use plimsoll_profile::Reader;
+
+use super::plan::{instant, measured};
+use crate::{
+    embedded,
+    failure::{self, Failure},
+    open, output,
+    progress::Progress,
+    settings::Settings,
+};
+
+/// Measures with the default policy, and writes what was found.
+pub(super) async fn init(settings: &Settings, path: &Path, as_of: Option<&str>) -> Result<ExitCode, Failure> {
+    if path.exists() {
+        return Err(taken(path));
+    }
+    let zone = settings.time_zone()?;
+    let zone = zone.iana_name().unwrap_or("UTC");
+    let mut spec = Spec::default();
+    spec.policy.time_zone = zone.to_owned();
+    let calendars = embedded::texts("calendars", settings.folders.calendars.as_deref())?;
+    let calendar = Calendar::named(calendars, &spec.policy.holidays, zone).map_err(Failure::input)?;
+    let progress = Progress::spinner();
+    progress.say("opening the lake");
+    let lake = open::existing_lake(settings).await?;
+    let sessions = open::sessions(settings)?;
+    let reader = Reader::pinned(&lake, &sessions).await?;
+    let as_of = instant(as_of, &calendar, &reader)?;
+    progress.say("measuring");
+    let measured = measured(&reader, &sessions, &spec, &calendar, as_of).await?;
+    progress.finish();
+    let text = write_spec(&measured, sessions.policy().catalog(), zone, calendar.local_date(as_of));
+    let mut file = File::create_new(path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => taken(path),
+        _ => failure::file(path)(error),
+    })?;
+    file.write_all(text.as_bytes()).map_err(failure::file(path))?;
+    file.sync_all().map_err(failure::file(path))?;
+    let pools = measured.pools.iter().filter(|pool| !pool.pool.is_empty()).count();
+    output::line(&format!(
+        "{} names {pools} pools and {} workflows: fill in what stands behind a #, then run `plimsoll plan`",
+        path.display(),
+        measured.workflows.len()
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn taken(path: &Path) -> Failure {
+    Failure::input(format!("{} is there already and is left alone: name another with --spec", path.display()))
+}

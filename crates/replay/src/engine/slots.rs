@@ -1,0 +1,82 @@
+//! Room for the runs that are in flight and their open calls.
+//!
+//! The invariant: room is only given away when what had it is over, so what is held is what is in
+//! flight, small enough to stay near the processor however many runs arrive. An event may then outlive
+//! its call, and find another in its place; [`Call::expires`](super::state::Call::expires) and
+//! [`Call::mark`](super::state::Call::mark) tell such events.
+
+use super::state::{Begun, Call, Stage};
+use crate::runs::{RunHead, Runs};
+
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    pub(super) calls: Vec<Call>,
+    pub(super) begun: Vec<Begun>,
+    /// How many earlier steps each step of each run still waits for.
+    waits: Vec<u32>,
+    free_calls: Vec<u32>,
+    free_begun: Vec<u32>,
+    /// Where the waits of runs that are over began, by how many steps they had.
+    free_waits: Vec<Vec<u32>>,
+}
+
+impl Slots {
+    /// Makes room for a run, and says under which number.
+    pub(super) fn begin(&mut self, runs: &Runs, head: &RunHead, mut begun: Begun) -> u32 {
+        let steps = head.steps as usize;
+        begun.steps = head.steps;
+        begun.first_wait = match self.free_waits.get_mut(steps).and_then(Vec::pop) {
+            Some(first) => {
+                let waits = &mut self.waits[first as usize..];
+                waits.iter_mut().zip(runs.waits(head)).for_each(|(wait, set)| *wait = set);
+                first
+            }
+            None => {
+                let first = self.waits.len() as u32;
+                self.waits.extend(runs.waits(head));
+                first
+            }
+        };
+        if let Some(number) = self.free_begun.pop() {
+            self.begun[number as usize] = begun;
+            return number;
+        }
+        self.begun.push(begun);
+        (self.begun.len() - 1) as u32
+    }
+
+    /// Gives the room of a run that is over to others.
+    pub(super) fn end(&mut self, number: u32) {
+        let begun = &mut self.begun[number as usize];
+        begun.over = true;
+        let steps = begun.steps as usize;
+        if self.free_waits.len() <= steps {
+            self.free_waits.resize(steps + 1, Vec::new());
+        }
+        self.free_waits[steps].push(begun.first_wait);
+        self.free_begun.push(number);
+    }
+
+    /// Makes room for a call, and says under which number.
+    pub(super) fn open(&mut self, call: Call) -> u32 {
+        if let Some(number) = self.free_calls.pop() {
+            self.calls[number as usize] = call;
+            return number;
+        }
+        self.calls.push(call);
+        (self.calls.len() - 1) as u32
+    }
+
+    /// Gives the room of a call that is over to others.
+    pub(super) fn close(&mut self, number: u32) {
+        self.calls[number as usize].stage = Stage::Over;
+        self.free_calls.push(number);
+    }
+
+    /// One step that a step of a run waits for has ended; whether that was the last.
+    pub(super) fn is_ready(&mut self, run: u32, place: u32) -> bool {
+        let wait = &mut self.waits[(self.begun[run as usize].first_wait + place) as usize];
+        *wait -= 1;
+        *wait == 0
+    }
+}

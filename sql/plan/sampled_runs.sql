@@ -1,0 +1,47 @@
+-- Whole finished runs to replay: of each workflow over the history, and inside the past occurrences of
+-- each event; at most 400 of each, always the same ones. A call is told once, by the attempt that was let
+-- in: its wait for a limit is left out, since a replay makes waits of its own.
+WITH candidates AS (
+  SELECT CAST(NULL AS VARCHAR) AS event, workflow, run_id, start_time
+  FROM runs
+  WHERE workflow IS NOT NULL AND start_time >= $from AND start_time < $to AND outcome NOT IN ('open', 'orphan')
+  UNION ALL
+  SELECT e.event, e.workflow, e.run_id, r.start_time
+  FROM (SELECT DISTINCT event, workflow, run_id FROM event_runs) e
+  JOIN runs r ON r.run_id = e.run_id
+), sampled AS (
+  SELECT event, workflow, run_id, start_time
+  FROM (
+    SELECT *, row_number() OVER (PARTITION BY workflow, event ORDER BY md5(run_id), run_id) AS place
+    FROM candidates
+  )
+  WHERE place <= 400
+), attempted AS (
+  SELECT *,
+    min(start_time) OVER (PARTITION BY run_id, operation_span_id) AS wanted,
+    row_number() OVER (PARTITION BY run_id, operation_span_id ORDER BY throttled, attempt DESC, span_id) AS place
+  FROM attempts
+  WHERE pool IS NOT NULL AND start_day >= CAST($measured_from AS DATE)
+    AND run_id IN (SELECT run_id FROM sampled)
+), calls AS (
+  SELECT a.*, c.ttft_ms
+  FROM attempted a
+  LEFT JOIN model_calls c ON c.run_id = a.run_id AND c.span_id = a.operation_span_id
+  WHERE a.place = 1
+)
+SELECT s.event, s.workflow,
+  array_agg(named_struct(
+    'account', c.account, 'region', c.region, 'pool', c.pool,
+    'wanted_us', CAST(c.wanted AS BIGINT) - CAST(s.start_time AS BIGINT),
+    'start_us', CAST(c.start_time AS BIGINT) - CAST(s.start_time AS BIGINT),
+    'latency_us', CAST(round(coalesce(c.duration_ms, 0) * 1000) AS BIGINT),
+    'ttft_us', CAST(round(c.ttft_ms * 1000) AS BIGINT),
+    'billed', c.billed AND NOT c.throttled,
+    'input_tokens', c.input_tokens, 'input_uncached', c.input_uncached,
+    'cache_read', c.cache_read, 'cache_write', c.cache_write, 'output_tokens', c.output_tokens,
+    'reasoning_tokens', c.reasoning_tokens, 'max_output_tokens', c.max_output_tokens
+  ) ORDER BY c.wanted, c.operation_span_id) AS calls
+FROM sampled s
+JOIN calls c ON c.run_id = s.run_id
+GROUP BY s.event, s.workflow, s.run_id
+ORDER BY s.event, s.workflow, md5(s.run_id), s.run_id
