@@ -91,7 +91,9 @@ impl<'a> Context<'a> {
         let mut keys: Vec<&str> = self.spec().pools.iter().map(|pool| pool.key.as_str()).collect();
         keys.extend(self.measured().pools.iter().map(|pool| pool.pool.as_str()));
         for request in &self.input.ledger.requests {
-            if keys.contains(&request.pool.as_str()) || self.entry(&request.pool).is_some() {
+            // Of any day: what was asked for once need not be sold today.
+            let sold = |key: PoolKey| self.input.catalog.entries().any(|entry| entry.key.covers(&key));
+            if keys.contains(&request.pool.as_str()) || request.pool.parse().is_ok_and(sold) {
                 continue;
             }
             let catalog = || request.pool.parse().ok().and_then(|key| self.input.catalog.did_you_mean(&key));

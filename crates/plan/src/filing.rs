@@ -1,9 +1,9 @@
 //! On which day to file what: the anchor quota first, its companions with it, and never more at once than
 //! the channel allows.
 //!
-//! Leaves what to ask for to `requests`. The invariants: at no day are more requests open than the channel
-//! takes for one quota, one account and one region, counting those of the ledger; a request that no slot
-//! lets through in time says so.
+//! Leaves what to ask for to `requests` and to the ledger's drafts. The invariants: on no day are more
+//! requests open than the channel takes for one quota, one account and one region, counting those of the
+//! ledger; a request that no slot lets through in time says so.
 
 use jiff::ToSpan;
 use jiff::civil::Date;
@@ -17,45 +17,50 @@ use crate::{Filing, QuotaRequest};
 /// Minutes of a day: a day's quota of tokens follows the minute's (requests' facts, section 1.1).
 const MINUTES_A_DAY: u64 = 1_440;
 
+/// A request to file: one of the plan's, or a draft of the ledger.
+struct Wanted<'w> {
+    pool: &'w PoolWork,
+    dimension: &'w str,
+    to: u64,
+    file_by: Date,
+    last_safe: Date,
+    /// First day of the event that needs it; none for ordinary use.
+    event_day: Option<Date>,
+}
+
 /// A request that is open over some days.
 struct Open {
     channel: String,
     account: Option<String>,
     region: Option<String>,
-    /// Pool and dimension, or the quota's name.
+    /// The provider's name of the quota, else pool and dimension.
     quota: String,
     from: Date,
     /// First day after its decision.
     to: Date,
 }
 
-/// The filing schedule of all requests, earliest first.
+/// The filing schedule of all requests and drafts, earliest first.
 pub(crate) fn schedule(
     context: &Context<'_>,
     pools: &[PoolWork],
     requests: &[QuotaRequest],
 ) -> Result<Vec<Filing>, PlanError> {
-    let mut open = in_ledger(context, pools)?;
-    let mut wanted: Vec<&QuotaRequest> = requests.iter().collect();
-    wanted.sort_by_key(|request| (request.file_by.max(context.today), request.last_safe));
-    let pool_of = |request: &QuotaRequest| {
-        pools.iter().find(|pool| {
-            pool.id.pool == request.pool
-                && pool.plan.account == request.account
-                && pool.plan.region == request.region
-        })
-    };
-    let wanted: Vec<(&QuotaRequest, &PoolWork)> =
-        wanted.into_iter().filter_map(|request| Some((request, pool_of(request)?))).collect();
+    let mut desk = Desk { context, open: in_ledger(context, pools)? };
+    let asked = requests.iter().filter_map(|request| of_request(pools, request));
+    let mut wanted: Vec<Wanted<'_>> = asked.chain(drafts(context, pools)).collect();
+    wanted.sort_by_key(|wanted| (wanted.file_by.max(context.today), wanted.last_safe));
     // Every anchor has its slot before any companion takes one.
     let mut anchors = Vec::new();
-    for (request, pool) in wanted {
-        anchors.push((request, pool, anchor(context, pool, request, &mut open)?));
+    for wanted in wanted {
+        let anchor = desk.anchor(&wanted)?;
+        anchors.push((wanted, anchor));
     }
     let mut steps = Vec::new();
-    for (request, pool, anchor) in anchors {
-        steps.push(anchor.clone());
-        with_it(context, pool, request, &anchor, &mut open, &mut steps)?;
+    for (wanted, anchor) in anchors {
+        let companions = desk.companions(&wanted, &anchor)?;
+        steps.push(anchor);
+        steps.extend(companions);
     }
     steps.sort_by_key(|step: &Filing| step.on);
     let mut last = None;
@@ -67,170 +72,186 @@ pub(crate) fn schedule(
     Ok(steps)
 }
 
-/// The step that asks for the quota itself.
-fn anchor(
-    context: &Context<'_>,
-    pool: &PoolWork,
-    request: &QuotaRequest,
-    open: &mut Vec<Open>,
-) -> Result<Filing, PlanError> {
-    let entry = context.entry(&request.pool);
-    let quota = entry.and_then(|entry| entry.dimension(&request.dimension)?.quota.as_ref());
-    let in_words = entry.is_some_and(|entry| entry.grants.max.is_some_and(|max| request.to > max))
-        || quota.is_some_and(|quota| quota.adjustable == Some(false));
-    let in_words =
-        in_words.then(|| "the channel does not take this figure: open a case and ask in its text".to_owned());
-    let mut anchor = Filing {
-        on: request.file_by.max(context.today),
-        order: 0,
-        kind: if in_words.is_some() { "case_text" } else { "anchor" }.to_owned(),
-        pool: request.pool.clone(),
-        account: request.account.clone(),
-        region: request.region.clone(),
-        dimension: Some(request.dimension.clone()),
-        quota: quota.map(named),
-        to: Some(request.to),
-        escalate_on: None,
-        second_chance: None,
-        detail: in_words,
-    };
-    let quota = format!("{} {}", request.pool, request.dimension);
-    place(context, pool, request, &quota, &mut anchor, open)?;
-    Ok(anchor)
+fn of_request<'w>(pools: &'w [PoolWork], request: &'w QuotaRequest) -> Option<Wanted<'w>> {
+    let pool = pools.iter().find(|pool| {
+        let plan = &pool.plan;
+        plan.pool == request.pool && plan.account == request.account && plan.region == request.region
+    })?;
+    Some(Wanted {
+        pool,
+        dimension: &request.dimension,
+        to: request.to,
+        file_by: request.file_by,
+        last_safe: request.last_safe,
+        event_day: request.needed_from.filter(|_| request.event.is_some()),
+    })
 }
 
-/// The steps that go with an anchor.
-fn with_it(
-    context: &Context<'_>,
-    pool: &PoolWork,
-    request: &QuotaRequest,
-    anchor: &Filing,
-    open: &mut Vec<Open>,
-    steps: &mut Vec<Filing>,
-) -> Result<(), PlanError> {
-    for (kind, quota, to, detail) in companions(context.entry(&request.pool), request) {
-        let mut step = Filing {
-            kind: kind.to_owned(),
-            dimension: None,
-            quota: Some(named(quota)),
-            to,
-            detail,
-            ..anchor.clone()
-        };
-        if kind == "companion" {
-            place(context, pool, request, &quota.name, &mut step, open)?;
-        }
-        steps.push(step);
-    }
-    Ok(())
-}
-
-/// The first day on which a slot is free, from `step.on` on, and the dates that follow from it.
-fn place(
-    context: &Context<'_>,
-    pool: &PoolWork,
-    request: &QuotaRequest,
-    quota: &str,
-    step: &mut Filing,
-    open: &mut Vec<Open>,
-) -> Result<(), PlanError> {
-    let channel = context.entry(&request.pool).and_then(|entry| entry.channel.as_ref());
-    let lead = pool.plan.lead_time.as_ref();
-    let name = channel.map_or("", |channel| channel.name.as_str());
-    let mine = |other: &&Open| other.channel == name && other.account == step.account;
-    let most = |of: Option<u32>| of.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
-    let (per_quota, per_account, per_region) = channel.map_or((1, usize::MAX, usize::MAX), |channel| {
-        // Whoever asks twice for one quota while the first is open is sent away everywhere.
-        (
-            most(channel.open_per_quota.or(Some(1))),
-            most(channel.open_per_account),
-            most(channel.open_per_region),
-        )
-    });
-    let first = step.on;
-    loop {
-        let on = step.on;
-        let then: Vec<&Open> =
-            open.iter().filter(mine).filter(|other| other.from <= on && on < other.to).collect();
-        let same_quota =
-            then.iter().filter(|other| other.quota == quota && other.region == step.region).count();
-        let same_region = then.iter().filter(|other| other.region == step.region).count();
-        if same_quota < per_quota && then.len() < per_account && same_region < per_region {
-            break;
-        }
-        // The next slot is free when the first of those that are open is decided.
-        match then.iter().map(|other| other.to).min() {
-            Some(next) => step.on = next,
-            None => break,
-        }
-    }
-    let moved = step.on > first;
-    if moved {
-        let late = if step.on > request.last_safe {
-            format!(
-                ", which is after the last safe day ({}): ask the account team to take it in one case",
-                request.last_safe
-            )
-        } else {
-            String::new()
-        };
-        step.detail =
-            Some(format!("not before {}: the requests that are open take every slot{late}", step.on));
-    }
-    let decided = match lead {
-        Some(lead) => lead.after(context, step.on, lead.p90_days)?,
-        None => step.on.checked_add(i64::from(context.spec().policy.file_ahead.days()).days())?,
-    };
-    if let Some((lead, p50)) = lead.and_then(|lead| Some((lead, lead.p50_days?))) {
-        step.escalate_on = Some(lead.after(context, step.on, p50)?);
-        let needed = request.needed_from.filter(|_| request.event.is_some());
-        step.second_chance = needed.map(|needed| lead.before(context, needed, p50)).transpose()?;
-    }
-    open.push(Open {
-        channel: name.to_owned(),
-        account: step.account.clone(),
-        region: step.region.clone(),
-        quota: quota.to_owned(),
-        from: step.on,
-        to: decided.max(step.on.tomorrow()?),
-    });
-    Ok(())
-}
-
-/// What has to rise with the anchor, in the catalog's order: by a request of its own where the provider
-/// takes one, else in the anchor's case.
-fn companions<'e>(
-    entry: Option<&'e Entry>,
-    request: &QuotaRequest,
-) -> Vec<(&'static str, &'e Quota, Option<u64>, Option<String>)> {
-    let Some(entry) = entry else { return Vec::new() };
-    let kind = |quota: &Quota| match (quota.adjustable, &quota.code) {
-        (Some(false), _) | (_, None) => "case_text",
-        _ => "companion",
-    };
-    let mut found: Vec<_> = entry
-        .companions
-        .iter()
-        .map(|quota| {
-            let fixed = quota.adjustable == Some(false);
-            let detail = fixed.then(|| "not adjustable: ask in the text of the anchor's case".to_owned());
-            (kind(quota), quota, None, detail)
+/// Drafts of the ledger that something still needs.
+fn drafts<'w>(context: &'w Context<'_>, pools: &'w [PoolWork]) -> impl Iterator<Item = Wanted<'w>> {
+    pools.iter().flat_map(move |pool| {
+        let plan = &pool.plan;
+        let known =
+            context.input.ledger.undecided(&plan.pool, plan.account.as_deref(), plan.region.as_deref());
+        known.filter(|draft| draft.filed.is_none()).filter_map(move |draft| {
+            let row = plan.dimensions.iter().find(|row| row.dimension == draft.dimension)?;
+            Some(Wanted {
+                pool,
+                dimension: &row.dimension,
+                to: draft.asked,
+                file_by: row.file_by?,
+                last_safe: row.last_safe?,
+                event_day: row.event_start.map(|start| context.input.calendar.local_date(start)),
+            })
         })
-        .collect();
-    let a_day = || entry.dimension("tokens_per_day")?.quota.as_ref();
-    if request.dimension == "tokens_per_min"
-        && let Some(quota) = a_day()
-    {
-        let to = request.to.saturating_mul(MINUTES_A_DAY);
-        let fits = entry.grants.max.is_none_or(|max| to <= max);
-        let kind = if fits { kind(quota) } else { "case_text" };
-        let detail = (!fits).then(|| {
-            format!(
-                "{} a day is more than the channel takes: ask in the text of the anchor's case",
-                Quantity::from(to)
-            )
+    })
+}
+
+/// Where requests are filed, with what is open there.
+struct Desk<'d> {
+    context: &'d Context<'d>,
+    open: Vec<Open>,
+}
+
+impl Desk<'_> {
+    /// The step that asks for the quota itself.
+    fn anchor(&mut self, wanted: &Wanted<'_>) -> Result<Filing, PlanError> {
+        let plan = &wanted.pool.plan;
+        let entry = self.context.entry(&plan.pool);
+        let quota = entry.and_then(|entry| entry.dimension(wanted.dimension)?.quota.as_ref());
+        let too_large = entry.is_some_and(|entry| entry.grants.max.is_some_and(|max| wanted.to > max));
+        let in_words = too_large || quota.is_some_and(|quota| quota.adjustable == Some(false));
+        let mut anchor = Filing {
+            on: wanted.file_by.max(self.context.today),
+            order: 0,
+            kind: if in_words { "case_text" } else { "anchor" }.to_owned(),
+            pool: plan.pool.clone(),
+            account: plan.account.clone(),
+            region: plan.region.clone(),
+            dimension: Some(wanted.dimension.to_owned()),
+            quota: quota.map(named),
+            to: Some(wanted.to),
+            escalate_on: None,
+            second_chance: None,
+            detail: in_words
+                .then(|| "the channel does not take this figure: open a case and ask in its text".to_owned()),
+        };
+        self.place(wanted, &quota_of(self.context, &plan.pool, wanted.dimension), &mut anchor)?;
+        Ok(anchor)
+    }
+
+    /// What has to rise with the anchor, in the catalog's order: by a request of its own where the provider
+    /// takes one, else in the anchor's case. A quota that is asked for already is left out.
+    fn companions(&mut self, wanted: &Wanted<'_>, anchor: &Filing) -> Result<Vec<Filing>, PlanError> {
+        let mut steps = Vec::new();
+        let Some(entry) = self.context.entry(&wanted.pool.plan.pool) else { return Ok(steps) };
+        for (quota, to) in rising(entry, wanted) {
+            let asked = |open: &Open| {
+                open.quota == quota.name && open.account == anchor.account && open.region == anchor.region
+            };
+            if self.open.iter().any(asked) {
+                continue;
+            }
+            let too_large = to.zip(entry.grants.max).is_some_and(|(to, max)| to > max);
+            let own = quota.adjustable != Some(false) && quota.code.is_some() && !too_large;
+            let detail = match (too_large, to) {
+                (true, Some(to)) => Some(format!(
+                    "{} is more than the channel takes: ask in the text of the anchor's case",
+                    Quantity::from(to)
+                )),
+                _ if quota.adjustable == Some(false) => {
+                    Some("not adjustable: ask in the text of the anchor's case".to_owned())
+                }
+                _ => None,
+            };
+            let mut step = Filing {
+                kind: if own { "companion" } else { "case_text" }.to_owned(),
+                dimension: None,
+                quota: Some(named(quota)),
+                to,
+                detail,
+                ..anchor.clone()
+            };
+            if own {
+                self.place(wanted, &quota.name, &mut step)?;
+            }
+            steps.push(step);
+        }
+        Ok(steps)
+    }
+
+    /// Moves a step to the first day from its own on that has a slot, and gives it the dates that follow.
+    fn place(&mut self, wanted: &Wanted<'_>, quota: &str, step: &mut Filing) -> Result<(), PlanError> {
+        let lead = wanted.pool.plan.lead_time.as_ref();
+        let channel = self.context.entry(&step.pool).and_then(|entry| entry.channel.as_ref());
+        let mut request = Open {
+            channel: channel.map_or_else(String::new, |channel| channel.name.clone()),
+            account: step.account.clone(),
+            region: step.region.clone(),
+            quota: quota.to_owned(),
+            from: step.on,
+            to: decided(self.context, wanted.pool, step.on)?,
+        };
+        let most = |of: Option<u32>| of.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
+        let limits = channel.map_or((1, usize::MAX, usize::MAX), |channel| {
+            // Whoever asks twice for one quota while the first is open is sent away everywhere.
+            let per_quota = channel.open_per_quota.or(Some(1));
+            (most(per_quota), most(channel.open_per_account), most(channel.open_per_region))
         });
-        found.push((kind, quota, Some(to), detail));
+        while let Some(next) = self.in_the_way(&request, limits) {
+            request.from = next;
+            request.to = decided(self.context, wanted.pool, next)?;
+        }
+        if request.from > step.on {
+            let late = if request.from > wanted.last_safe {
+                format!(
+                    ", which is after the last safe day ({}): ask the account team to take it in one case",
+                    wanted.last_safe
+                )
+            } else {
+                String::new()
+            };
+            step.on = request.from;
+            step.detail = Some(format!("the requests that are open take every slot until then{late}"));
+        }
+        if let Some((lead, p50)) = lead.and_then(|lead| Some((lead, lead.p50_days?))) {
+            step.escalate_on = Some(lead.after(self.context, step.on, p50)?);
+            step.second_chance =
+                wanted.event_day.map(|day| lead.before(self.context, day, p50)).transpose()?;
+        }
+        self.open.push(request);
+        Ok(())
+    }
+
+    /// The next day to try, where a request would find no slot on one of its days; none where it fits.
+    fn in_the_way(&self, request: &Open, limits: (usize, usize, usize)) -> Option<Date> {
+        let (per_quota, per_account, per_region) = limits;
+        let rivals: Vec<&Open> = self
+            .open
+            .iter()
+            .filter(|open| open.channel == request.channel && open.account == request.account)
+            .filter(|open| open.from < request.to && request.from < open.to)
+            .collect();
+        let days = rivals.iter().map(|open| open.from.max(request.from)).chain([request.from]);
+        let full = |day: &Date| {
+            let then = || rivals.iter().filter(|open| open.from <= *day && *day < open.to);
+            let region = || then().filter(|open| open.region == request.region);
+            then().count() >= per_account
+                || region().count() >= per_region
+                || region().filter(|open| open.quota == request.quota).count() >= per_quota
+        };
+        // Until one of those that are in the way is decided, nothing changes.
+        let first = days.filter(full).min()?;
+        rivals.iter().filter(|open| open.from <= first && first < open.to).map(|open| open.to).min()
+    }
+}
+
+/// Quotas that rise with a dimension, with their value where it follows.
+fn rising<'e>(entry: &'e Entry, wanted: &Wanted<'_>) -> Vec<(&'e Quota, Option<u64>)> {
+    let mut found: Vec<_> = entry.companions.iter().map(|quota| (quota, None)).collect();
+    let a_day = entry.dimension("tokens_per_day").and_then(|dimension| dimension.quota.as_ref());
+    if let (Some(quota), "tokens_per_min") = (a_day, wanted.dimension) {
+        found.push((quota, Some(wanted.to.saturating_mul(MINUTES_A_DAY))));
     }
     found
 }
@@ -243,29 +264,42 @@ fn named(quota: &Quota) -> String {
     }
 }
 
+/// What the provider calls a limit, else pool and dimension.
+fn quota_of(context: &Context<'_>, pool: &str, dimension: &str) -> String {
+    let quota = context.entry(pool).and_then(|entry| entry.dimension(dimension)?.quota.as_ref());
+    quota.map_or_else(|| format!("{pool} {dimension}"), |quota| quota.name.clone())
+}
+
+/// First day on which a request that is filed on a day is no longer open, at the P90 of the lead time.
+fn decided(context: &Context<'_>, pool: &PoolWork, filed: Date) -> Result<Date, PlanError> {
+    let decided = match &pool.plan.lead_time {
+        Some(lead) => lead.after(context, filed, lead.p90_days)?,
+        None => filed.checked_add(i64::from(context.spec().policy.file_ahead.days()).days())?,
+    };
+    Ok(decided.max(filed.tomorrow()?))
+}
+
 /// What is open already, by the ledger.
 fn in_ledger(context: &Context<'_>, pools: &[PoolWork]) -> Result<Vec<Open>, PlanError> {
     let mut open = Vec::new();
-    for request in context.input.ledger.requests.iter().filter(|request| request.decided.is_none()) {
-        let (Some(filed), Some(channel)) =
-            (request.filed, context.entry(&request.pool).and_then(|entry| entry.channel.as_ref()))
-        else {
+    for pool in pools {
+        let plan = &pool.plan;
+        let Some(channel) = context.entry(&plan.pool).and_then(|entry| entry.channel.as_ref()) else {
             continue;
         };
-        let pool = pools.iter().find(|pool| pool.id.pool == request.pool);
-        let decided = match pool.and_then(|pool| pool.plan.lead_time.as_ref()) {
-            Some(lead) => lead.after(context, filed, lead.p90_days)?,
-            None => filed.checked_add(i64::from(context.spec().policy.file_ahead.days()).days())?,
-        };
-        open.push(Open {
-            channel: channel.name.clone(),
-            account: request.account.clone().or_else(|| pool?.plan.account.clone()),
-            region: request.region.clone().or_else(|| pool?.plan.region.clone()),
-            quota: format!("{} {}", request.pool, request.dimension),
-            from: filed,
-            // One that is overdue is still open today, and is decided tomorrow at the earliest.
-            to: decided.max(context.today.tomorrow()?),
-        });
+        let known =
+            context.input.ledger.undecided(&plan.pool, plan.account.as_deref(), plan.region.as_deref());
+        for (request, filed) in known.filter_map(|request| Some((request, request.filed?))) {
+            open.push(Open {
+                channel: channel.name.clone(),
+                account: plan.account.clone(),
+                region: plan.region.clone(),
+                quota: quota_of(context, &plan.pool, &request.dimension),
+                from: filed,
+                // One that is overdue is still open today, and is decided tomorrow at the earliest.
+                to: decided(context, pool, filed)?.max(context.today.tomorrow()?),
+            });
+        }
     }
     Ok(open)
 }

@@ -5,7 +5,6 @@
 use std::path::Path;
 
 use plimsoll_calendar::{Calendar, Feed, HolidaySet, Rule};
-use plimsoll_toml::{Fault, Spanned};
 
 use crate::{
     embedded,
@@ -63,30 +62,4 @@ pub(crate) fn feed(path: &Path) -> Result<Feed, Failure> {
 /// The ending of a file's name, in lower case.
 pub(crate) fn ending(name: &str) -> String {
     Path::new(name).extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default()
-}
-
-#[derive(serde::Deserialize)]
-struct Events {
-    #[serde(default)]
-    event: Vec<Event>,
-}
-
-#[derive(serde::Deserialize)]
-struct Event {
-    when: Option<Spanned<String>>,
-}
-
-/// Refuses a plan spec's rule with the line that it stands on, which the spec itself no longer knows.
-pub(crate) fn check_rules(file: &str, text: &str) -> Result<(), Failure> {
-    // What is no spec at all is told by its reader.
-    let Ok(events) = plimsoll_toml::read::<Events>(file, text) else { return Ok(()) };
-    for when in events.event.iter().filter_map(|event| event.when.as_ref()) {
-        if let Err(error) = Rule::parse(when.as_ref()) {
-            return Err(Fault::new(file, error.to_string())
-                .at(text, &when.span())
-                .field("event.when")
-                .into());
-        }
-    }
-    Ok(())
 }

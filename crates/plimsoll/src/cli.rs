@@ -74,6 +74,8 @@ pub(crate) enum Command {
     Ledger(commands::ledger::Ledger),
     /// Limits as the provider lists them, into the spec.
     Limits(commands::limits::Limits),
+    /// An instant of the calendar, replayed with measured runs: who is throttled, who waits, at which limits.
+    Replay(commands::replay::Replay),
     /// Why a number is what it is: what each span was recognised as, by which rule, and what was ignored.
     Explain(commands::explain::Explain),
     /// What to mend in the telemetry, what costs most trust first.

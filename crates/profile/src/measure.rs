@@ -15,8 +15,8 @@ use arrow::{
 use datafusion::{common::ScalarValue, error::DataFusionError};
 use jiff::Timestamp;
 use plimsoll_plan::{
-    BusySecond, History, InFlightMeasured, Measured, OccurrenceMeasured, Peaks, PoolHour, PoolMeasured, RunDraw, SampledRun,
-    Stat, TokenSums, Windows, WorkflowMeasured, WorkflowShare,
+    BusySecond, History, InFlightMeasured, Measured, OccurrenceMeasured, Peaks, PoolHour, PoolMeasured,
+    RunDraw, SampledRun, Stat, TokenSums, Windows, WorkflowMeasured, WorkflowShare,
 };
 use serde::{Deserialize, de::DeserializeOwned};
 

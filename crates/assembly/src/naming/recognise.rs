@@ -133,10 +133,10 @@ fn only_compatible(endpoint: Option<&str>, model: &str) -> bool {
     ];
     let theirs = |host: &str| host == "openai.com" || host.ends_with(".openai.com");
     let model = last_part(model);
-    endpoint.is_some_and(|host| !theirs(host))
-        && !FAMILIES
-            .iter()
-            .any(|family| model.get(..family.len()).is_some_and(|m| m.eq_ignore_ascii_case(family)))
+    let begins = |with: &str| model.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
+    // The open weights that OpenAI gave away are served by others.
+    let of_openai = FAMILIES.iter().any(|family| begins(family)) && !begins("gpt-oss");
+    endpoint.is_some_and(|host| !theirs(host)) && !of_openai
 }
 
 /// The resource that an Azure host names: `harbor` of `harbor.openai.azure.com`.

@@ -213,6 +213,9 @@ fn first_party() {
         )
         .host("vllm.internal")
         .gives("vllm.internal", None),
+        case("openai", "openai/gpt-oss-120b", "openai-compatible/direct/global/gpt-oss-120b")
+            .host("vllm.internal")
+            .gives("vllm.internal", None),
         case("mistral_ai", "mistral-large-latest", "mistral_ai/direct/global/mistral-large"),
     ]);
 }

@@ -10,4 +10,5 @@ mod properties;
 mod rates;
 mod readings;
 mod shipped;
+mod units;
 mod worked;

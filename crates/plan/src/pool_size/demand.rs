@@ -69,7 +69,7 @@ impl PoolDemand {
 pub enum PoolSizeError {
     /// No row for the pool.
     #[error(transparent)]
-    Pool(#[from] ReadingError),
+    Pool(Box<ReadingError>),
     /// A share above 1.
     #[error("cache_rate is {0}: give the share of input that the cache serves, 0 to 1 or 0 % to 100 %")]
     CacheRate(Quantity),
@@ -79,9 +79,9 @@ pub enum PoolSizeError {
     )]
     AboveMax {
         /// Output of a call.
-        output: Quantity,
+        output: String,
         /// Cap on it.
-        max: Quantity,
+        max: String,
     },
     /// Figures beyond 64 bits.
     #[error("the figures are too large or too finely divided to be counted exactly: give fewer digits")]
@@ -90,7 +90,7 @@ pub enum PoolSizeError {
     #[error("{pool} has no limit `{dimension}`; it has {known}")]
     Dimension {
         /// Pool.
-        pool: PoolKey,
+        pool: String,
         /// As asked for.
         dimension: String,
         /// What there is.
@@ -102,10 +102,16 @@ pub enum PoolSizeError {
     )]
     Held {
         /// Pool.
-        pool: PoolKey,
+        pool: String,
         /// Figures given.
         given: usize,
         /// Kinds sold.
         sold: usize,
     },
+}
+
+impl From<ReadingError> for PoolSizeError {
+    fn from(error: ReadingError) -> Self {
+        Self::Pool(Box::new(error))
+    }
 }

@@ -24,11 +24,11 @@ pub fn size_pool(catalog: &Catalog, demand: &PoolDemand) -> Result<PoolSize, Poo
     let unknown = |(name, _): &&(String, Quantity)| entry.dimension(name).is_none();
     if let Some((dimension, _)) = demand.limits.iter().find(unknown) {
         let names: Vec<&str> = entry.dimensions.iter().map(|limit| limit.name.as_str()).collect();
-        let (pool, dimension) = (demand.pool.clone(), dimension.clone());
+        let (pool, dimension) = (demand.pool.to_string(), dimension.clone());
         return Err(PoolSizeError::Dimension { pool, dimension, known: names.join(", ") });
     }
     if !demand.held.is_empty() && demand.held.len() != entry.units.len() {
-        let (pool, given) = (demand.pool.clone(), demand.held.len());
+        let (pool, given) = (demand.pool.to_string(), demand.held.len());
         return Err(PoolSizeError::Held { pool, given, sold: entry.units.len() });
     }
     let drawn = MeanDraw::of(demand, entry)?;

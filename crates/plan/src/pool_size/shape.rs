@@ -61,7 +61,7 @@ impl Shape {
         }
         match &self.max_tokens {
             Some(max) if *max < self.output_tokens => {
-                Err(PoolSizeError::AboveMax { output: self.output_tokens.clone(), max: max.clone() })
+                Err(PoolSizeError::AboveMax { output: self.output_tokens.to_string(), max: max.to_string() })
             }
             _ => Ok(()),
         }

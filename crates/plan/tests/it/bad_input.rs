@@ -126,6 +126,7 @@ fn planned(spec: &str, ledger: &str, measured: &Measured) -> Result<(), PlanErro
         calendar: &new_york(),
         measured,
         as_of: as_of(),
+        quick: true,
     };
     make(&input).map(drop)
 }

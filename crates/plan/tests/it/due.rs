@@ -17,6 +17,7 @@ fn due_within(spec: &str, ledger: &str, days: u32) -> Vec<Due> {
         calendar: &calendar,
         measured: &measured,
         as_of: as_of(),
+        quick: true,
     };
     let plan = make(&input).unwrap();
     let found = due(&input, &plan, Some(Span::of_days(days))).unwrap();

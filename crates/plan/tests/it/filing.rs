@@ -82,6 +82,25 @@ fn no_more_are_open_than_the_channel_takes() {
     }
 }
 
+/// Protects drafts: one that is recorded keeps its place in the schedule until it is filed, and one that is
+/// filed keeps its slot until it is decided.
+#[test]
+fn a_draft_stays_in_the_schedule() {
+    let entry = |rest: &str| {
+        format!(
+            "[[request]]\npool = \"{SONNET}\"\naccount = \"prod\"\ndimension = \"input_tokens_per_min\"\nevent = \"launch\"\n{rest}\n"
+        )
+    };
+    let drafted = plan(CLOSE, &entry("asked = 5000000\ndrafted = \"2026-11-01\""), &measured());
+    assert!(drafted.quota_requests.is_empty());
+    assert_eq!((drafted.filing[0].to, drafted.filing[0].on), (Some(5_000_000), date(2026, 11, 2)));
+    // Filed for a launch that needs less: 21 days from 20 October, the close's own request has to wait.
+    let filed = plan(CLOSE, &entry("asked = 1000000\nfiled = \"2026-10-20\""), &measured());
+    let anchor = &filed.filing[0];
+    assert_eq!(anchor.on, date(2026, 11, 10));
+    assert!(anchor.detail.as_deref().unwrap().contains("after the last safe day (2026-11-09)"), "{anchor:?}");
+}
+
 /// Protects the request from the reviewer's first question: what is asked far beyond proven use, of a pool
 /// that fields are missing for, is told before it is filed.
 #[test]

@@ -173,6 +173,7 @@ fn first_scale_tier() -> String {
 /// Every worked example about units and pools, by its id: what the source prints, and what comes out.
 /// Where a source contradicts itself the id says `conflict`, and the comment which reading is taken.
 #[test]
+#[expect(clippy::print_stdout, reason = "the table is there to be seen")]
 fn worked_examples() {
     let az3 = |rpm| units(&demand(SOL, rpm, "1000", "300"));
     let az5 = sized(&demand(SOL, "1157/60", "1000", "300"));

@@ -100,8 +100,7 @@ impl Calendar {
             let zone = self.zone.as_deref();
             return self.days_off(&calendars::calendar(settings, &absolute(file), zone, here)?);
         }
-        calendars::check_rules(&name, &text)?;
-        let spec = Spec::parse(&text).map_err(|fault| Failure::input(format!("{name}: {fault}")))?;
+        let spec = Spec::parse(&text).map_err(failure::in_file(file))?;
         let folder = file.parent().unwrap_or(here);
         let zone = self.zone.as_deref().unwrap_or(&spec.policy.time_zone);
         let calendar = match &self.holidays {

@@ -5,19 +5,20 @@ use std::{
     process::ExitCode,
 };
 
-use jiff::{Timestamp, civil::Date};
-use plimsoll_calendar::Calendar;
-use plimsoll_plan::{Due, Ledger, Measured, Plan as Document, PlanInput, Span, Spec, due, make, windows};
-use plimsoll_profile::{Reader, SessionFactory, measure, store_plan};
+use plimsoll_plan::{Due, Plan as Document, Span, due, make};
+use plimsoll_profile::store_plan;
 use plimsoll_report::{Rendered, Templates, render};
 
-use super::{plan_diff::Diff, plan_due, plan_explain, plan_init, plan_record};
+use super::{
+    ground::{Ground, ledger_file},
+    plan_diff::Diff,
+    plan_due, plan_explain, plan_init, plan_record,
+};
 use crate::{
-    calendars,
     cli::Format,
     embedded,
     failure::{self, Failure},
-    open, output,
+    output,
     progress::Progress,
     settings::Settings,
 };
@@ -83,7 +84,7 @@ impl Plan {
         }
         let mut lines = summary(&made.plan);
         if self.record && made.plan.history.runs > 0 {
-            lines.extend(plan_record::record(&made.plan, &ledger_file(&self.spec), made.today())?);
+            lines.extend(plan_record::record(&made.plan, &ledger_file(&self.spec), made.ground.today())?);
         }
         let mut code = ExitCode::SUCCESS;
         if self.check {
@@ -106,41 +107,17 @@ impl Plan {
     }
 }
 
-/// The ledger that belongs to a spec.
-fn ledger_file(spec: &Path) -> PathBuf {
-    spec.with_file_name("ledger.toml")
-}
-
 /// A plan with its documents and all that it was made from.
 pub(super) struct Made {
     pub(super) plan: Document,
     documents: Rendered,
-    spec: Spec,
-    ledger: Ledger,
-    calendar: Calendar,
-    sessions: SessionFactory,
-    measured: Measured,
+    ground: Ground,
 }
 
 impl Made {
-    /// The plan's day.
-    fn today(&self) -> Date {
-        self.calendar.local_date(self.plan.as_of)
-    }
-
     /// What is due by the plan's day and so much after it.
     fn due(&self, within: Option<Span>) -> Result<Vec<Due>, Failure> {
-        let input = PlanInput {
-            spec: &self.spec,
-            spec_sha256: &self.spec.sha256,
-            ledger: &self.ledger,
-            catalog: self.sessions.policy().catalog(),
-            calendar: &self.calendar,
-            measured: &self.measured,
-            as_of: self.plan.as_of,
-            quick: true,
-        };
-        due(&input, &self.plan, within).map_err(Failure::input)
+        due(&self.ground.input(true), &self.plan, within).map_err(Failure::input)
     }
 
     /// Writes the three files.
@@ -167,68 +144,21 @@ pub(super) async fn make_plan(
     as_of: Option<&str>,
     quick: bool,
 ) -> Result<Made, Failure> {
-    let text = std::fs::read_to_string(spec_file).map_err(failure::file(spec_file))?;
-    calendars::check_rules(&spec_file.display().to_string(), &text)?;
-    let spec = Spec::parse(&text).map_err(failure::in_file(spec_file))?;
-    let folder = spec_file.parent().unwrap_or(Path::new(""));
-    let policy = &spec.policy;
-    let calendar = calendars::calendar(settings, &policy.holidays, Some(&policy.time_zone), folder)?;
-    let rules = spec.events.iter().map(|event| event.when.as_str());
-    let calendar = calendars::with_feeds(calendar, rules, folder)?;
-    let ledger = ledger(&ledger_file(spec_file))?;
-
     let progress = Progress::spinner();
-    progress.say("opening the lake");
-    let lake = open::lake(settings).await?;
-    let sessions = open::sessions(settings)?;
-    let reader = Reader::pinned(&lake, &sessions).await?;
-    let as_of = instant(as_of, &calendar, &reader)?;
-    progress.say("measuring");
-    let measured = measured(&reader, &sessions, &spec, &calendar, as_of).await?;
+    let ground = Ground::survey(settings, spec_file, as_of, &progress).await?;
     progress.say(if quick { "planning" } else { "planning, with replays" });
-    let plan = make(&PlanInput {
-        spec: &spec,
-        spec_sha256: &spec.sha256,
-        ledger: &ledger,
-        catalog: sessions.policy().catalog(),
-        calendar: &calendar,
-        measured: &measured,
-        as_of,
-        quick,
-    })
-    .map_err(Failure::input)?;
+    let plan = make(&ground.input(quick)).map_err(Failure::input)?;
     let templates = match &settings.folders.templates {
         None => Templates::default(),
         Some(folder) => Templates::new(templates(folder)?),
     };
-    let documents = render(&plan, &measured, &templates).map_err(Failure::input)?;
-    if let Err(error) = store_plan(&lake, &plan).await {
+    let documents = render(&plan, &ground.measured, &templates).map_err(Failure::input)?;
+    if let Err(error) = store_plan(&ground.lake, &plan).await {
         // A lake that may only be read still answers.
         tracing::warn!(%error, "the plan is not in the table `plans`");
     }
     progress.finish();
-    Ok(Made { plan, documents, spec, ledger, calendar, sessions, measured })
-}
-
-/// Runs the queries of `sql/plan` over the windows that a spec names.
-pub(super) async fn measured(
-    reader: &Reader,
-    sessions: &SessionFactory,
-    spec: &Spec,
-    calendar: &Calendar,
-    as_of: Timestamp,
-) -> Result<Measured, Failure> {
-    let windows = windows(spec, calendar, as_of).map_err(Failure::input)?;
-    Ok(measure(reader, sessions, &windows).await?)
-}
-
-/// The requests made so far; a spec without a ledger beside it has made none.
-fn ledger(path: &Path) -> Result<Ledger, Failure> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ledger::parse(&text).map_err(failure::in_file(path)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Ledger::default()),
-        Err(error) => Err(failure::file(path)(error)),
-    }
+    Ok(Made { plan, documents, ground })
 }
 
 fn templates(folder: &Path) -> Result<std::collections::BTreeMap<String, String>, Failure> {
@@ -240,26 +170,6 @@ fn templates(folder: &Path) -> Result<std::collections::BTreeMap<String, String>
         }
     }
     Ok(found)
-}
-
-/// The instant that a plan speaks for.
-pub(super) fn instant(
-    as_of: Option<&str>,
-    calendar: &Calendar,
-    reader: &Reader,
-) -> Result<Timestamp, Failure> {
-    match as_of {
-        None => reader.snapshot().and_then(|row| row.data_until).ok_or_else(|| {
-            Failure::no_data("the lake holds no run yet: send telemetry, then run `plimsoll profile`")
-        }),
-        Some(text) => match (text.parse::<Timestamp>(), text.parse()) {
-            (Ok(instant), _) => Ok(instant),
-            (_, Ok(date)) => calendar.start_of_day(date).map_err(Failure::input),
-            _ => Err(Failure::input(format!(
-                "--as-of {text}: write an instant (2026-11-02T09:00:00Z) or a day (2026-11-02)"
-            ))),
-        },
-    }
 }
 
 /// The plan in a few lines: the verdict, then what is to be done by when.

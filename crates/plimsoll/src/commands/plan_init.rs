@@ -4,13 +4,12 @@
 
 use std::{fs::File, io::ErrorKind, io::Write as _, path::Path, process::ExitCode};
 
-use plimsoll_calendar::Calendar;
 use plimsoll_plan::{Spec, init as write_spec};
 use plimsoll_profile::Reader;
 
-use super::plan::{instant, measured};
+use super::ground::{instant, measured};
 use crate::{
-    embedded,
+    calendars,
     failure::{self, Failure},
     open, output,
     progress::Progress,
@@ -26,8 +25,7 @@ pub(super) async fn init(settings: &Settings, path: &Path, as_of: Option<&str>) 
     let zone = zone.iana_name().unwrap_or("UTC");
     let mut spec = Spec::default();
     spec.policy.time_zone = zone.to_owned();
-    let calendars = embedded::texts("calendars", settings.folders.calendars.as_deref())?;
-    let calendar = Calendar::named(calendars, &spec.policy.holidays, zone).map_err(Failure::input)?;
+    let calendar = calendars::calendar(settings, &spec.policy.holidays, Some(zone), Path::new(""))?;
     let progress = Progress::spinner();
     progress.say("opening the lake");
     let lake = open::existing_lake(settings).await?;

@@ -1,7 +1,7 @@
 //! What attempts draw and cost, column by column.
 //!
-//! Rates are looked up where pool, tier or day change from one attempt to the next, and made once a batch for
-//! each; a row allocates nothing. Invariants: an amount is null where the attempt's usage is unknown, since
+//! Attempts come in stretches of one pool, tier and day; rates are looked up where one ends and made once a batch for
+//! each, and a row allocates nothing. Invariants: an amount is null where the attempt's usage is unknown, since
 //! missing is not zero, and money also where a price is. An attempt that a limit refused, or that failed without
 //! usage, draws no tokens and costs nothing. Where the client does not tell what a cache served, all of the
 //! input counts as uncached. Attempts whose pool no row knows are counted plainly, and what they cost is
@@ -46,6 +46,9 @@ pub(super) fn dollars() -> DataType {
 /// `max_tokens`.
 pub(super) const COUNTS: usize = 9;
 
+/// Microseconds of a day.
+const DAY: i64 = 86_400_000_000;
+
 /// Columns of attempts.
 pub(super) struct Attempts<'a> {
     pool: &'a StringArray,
@@ -53,13 +56,32 @@ pub(super) struct Attempts<'a> {
     tier: &'a StringArray,
     throttled: &'a BooleanArray,
     billed: &'a BooleanArray,
-    counts: [&'a Int64Array; COUNTS],
+    counts: [Counts<'a>; COUNTS],
+}
+
+/// A column of counts.
+#[derive(Clone, Copy)]
+struct Counts<'a> {
+    values: &'a [i64],
+    nulls: Option<&'a NullBuffer>,
+}
+
+impl Counts<'_> {
+    /// A count and whether it is told; 0 where it is not, or is nonsense. Without a branch, since that would be
+    /// taken at random.
+    #[inline]
+    fn at(&self, row: usize) -> (u64, bool) {
+        let value = self.values[row];
+        let told = self.nulls.is_none_or(|nulls| nulls.is_valid(row)) & (value >= 0);
+        (value.cast_unsigned() & u64::from(told).wrapping_neg(), told)
+    }
 }
 
 /// What an attempt took.
 enum Used {
-    /// Nothing: it was refused, or failed before anything was made.
+    /// It was refused.
     Refused,
+    /// It failed before anything was made.
     Nothing,
     Known(Call),
     Unknown,
@@ -80,7 +102,10 @@ impl<'a> Attempts<'a> {
             tier: tier.as_string(),
             throttled: throttled.as_boolean(),
             billed: billed.as_boolean(),
-            counts: counts.each_ref().map(|array| array.as_primitive::<Int64Type>()),
+            counts: counts.each_ref().map(|array| {
+                let array: &Int64Array = array.as_primitive::<Int64Type>();
+                Counts { values: array.values(), nulls: array.nulls() }
+            }),
         })
     }
 
@@ -94,75 +119,125 @@ impl<'a> Attempts<'a> {
         rows: usize,
         fields: Fields,
     ) -> Result<StructArray, ArrowError> {
-        let mut measures = MEASURES.map(|_| Vec::with_capacity(rows));
-        let mut money = MONEY.map(|_| Vec::with_capacity(rows));
-        let mut known = Vec::with_capacity(rows);
-        let mut told = MONEY.map(|_| Vec::with_capacity(rows));
-        let mut tariffs = Tariffs::new(catalog);
-        for row in 0..rows {
-            let tariff = tariffs.of(self, row);
-            let (charged, usd, is_known) = match self.used(row) {
-                Used::Refused => (tariff.refused, [Some(0); 2], true),
-                Used::Nothing => (tariff.nothing, [Some(0); 2], true),
-                // A request is a request, whatever it used.
-                Used::Unknown => (tariff.unknown, [None; 2], false),
-                Used::Known(call) => {
-                    let charged = tariff.charged(&call);
-                    let billed = if tariff.covered { Some(0) } else { charged.list_value };
-                    (charged, [billed, charged.list_value], true)
-                }
-            };
-            let stages = [charged.admission, charged.settlement];
-            for (columns, draw) in measures.chunks_exact_mut(4).zip(stages) {
-                let amounts = [draw.requests, draw.input_tokens, draw.output_tokens, draw.tokens];
-                for (column, amount) in columns.iter_mut().zip(amounts) {
-                    column.push(i64::try_from(amount).unwrap_or(i64::MAX));
+        let mut drawn = Columns::new(rows);
+        let mut tariffs = Tariffs { catalog, made: Vec::new(), places: HashMap::new() };
+        let mut first = 0;
+        while first < rows {
+            let place = Place::of(self, first);
+            let end = (first + 1..rows).find(|row| !place.holds(self, *row)).unwrap_or(rows);
+            let tariff = tariffs.of(&place);
+            for row in first..end {
+                match self.used(row) {
+                    Used::Known(call) => drawn.set(row, &tariff.charged(&call), tariff.covered),
+                    Used::Refused => drawn.set_unpaid(row, &tariff.refused, Some(0)),
+                    Used::Nothing => drawn.set_unpaid(row, &tariff.nothing, Some(0)),
+                    // A request is a request, whatever it used.
+                    Used::Unknown => drawn.set_unpaid(row, &tariff.unknown, None),
                 }
             }
-            known.push(is_known);
-            for ((column, told), usd) in money.iter_mut().zip(&mut told).zip(usd) {
-                column.push(usd.unwrap_or(0));
-                told.push(usd.is_some());
-            }
+            first = end;
         }
-        let known = NullBuffer::from(known);
+        drawn.finish(fields)
+    }
+
+    /// What an attempt took, as the catalog counts it.
+    #[inline]
+    fn used(&self, row: usize) -> Used {
+        if self.throttled.is_valid(row) && self.throttled.value(row) {
+            return Used::Refused;
+        }
+        let [input, uncached, read, written, written_1h, output, reasoning, audio, max_output] =
+            self.counts.each_ref().map(|counts| counts.at(row));
+        let (input, told) = if uncached.1 { uncached } else { input };
+        if !told || !output.1 {
+            let failed = self.billed.is_valid(row) && !self.billed.value(row);
+            return if failed && !output.1 { Used::Nothing } else { Used::Unknown };
+        }
+        let (audio, written_1h) = (audio.0.min(input), written_1h.0.min(written.0));
+        Used::Known(Call {
+            input_uncached: input - audio,
+            audio,
+            cache_read: read.0,
+            cache_write: written.0 - written_1h,
+            cache_write_1h: written_1h,
+            output: output.0,
+            reasoning: reasoning.0,
+            max_output: max_output.1.then_some(max_output.0),
+            ..Call::default()
+        })
+    }
+}
+
+/// The result under construction: every row is set once.
+struct Columns {
+    measures: [Vec<i64>; 8],
+    /// Whether the tokens of the measures are known.
+    known: Vec<bool>,
+    money: [Vec<i128>; 2],
+    told: Vec<bool>,
+    /// Rows that units cover, although their list value is not known.
+    told_billed: Vec<bool>,
+}
+
+impl Columns {
+    fn new(rows: usize) -> Self {
+        Self {
+            measures: MEASURES.map(|_| vec![0; rows]),
+            known: vec![false; rows],
+            money: MONEY.map(|_| vec![0; rows]),
+            told: vec![false; rows],
+            told_billed: vec![false; rows],
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, row: usize, charged: &Charged, covered: bool) {
+        self.draws(row, charged);
+        self.known[row] = true;
+        let value = charged.list_value.unwrap_or(0);
+        let [billed, list] = &mut self.money;
+        (billed[row], list[row]) = (if covered { 0 } else { value }, value);
+        self.told[row] = charged.list_value.is_some();
+        self.told_billed[row] = covered || charged.list_value.is_some();
+    }
+
+    /// A row without tokens: nothing to pay, or nothing known.
+    fn set_unpaid(&mut self, row: usize, charged: &Charged, usd: Option<i128>) {
+        self.draws(row, charged);
+        self.known[row] = usd.is_some();
+        (self.told[row], self.told_billed[row]) = (usd.is_some(), usd.is_some());
+    }
+
+    #[inline]
+    fn draws(&mut self, row: usize, charged: &Charged) {
+        let (start, end) = (&charged.admission, &charged.settlement);
+        let amounts = [
+            start.requests,
+            start.input_tokens,
+            start.output_tokens,
+            start.tokens,
+            end.requests,
+            end.input_tokens,
+            end.output_tokens,
+            end.tokens,
+        ];
+        for (column, amount) in self.measures.iter_mut().zip(amounts) {
+            column[row] = amount.min(i64::MAX.cast_unsigned()).cast_signed();
+        }
+    }
+
+    fn finish(self, fields: Fields) -> Result<StructArray, ArrowError> {
+        let known = NullBuffer::from(self.known);
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(fields.len());
-        for (number, amounts) in measures.into_iter().enumerate() {
+        for (number, amounts) in self.measures.into_iter().enumerate() {
             let nulls = (number % 4 > 0).then(|| known.clone());
             columns.push(Arc::new(Int64Array::new(amounts.into(), nulls)));
         }
-        for (amounts, told) in money.into_iter().zip(told) {
+        for (amounts, told) in self.money.into_iter().zip([self.told_billed, self.told]) {
             let amounts = Decimal128Array::new(amounts.into(), Some(told.into()));
             columns.push(Arc::new(amounts.with_precision_and_scale(DOLLARS.0, DOLLARS.1)?));
         }
         StructArray::try_new(fields, columns, None)
-    }
-
-    /// What an attempt took, as the catalog counts it.
-    fn used(&self, row: usize) -> Used {
-        let [input, uncached, read, written, written_1h, output, reasoning, audio, max_output] = self
-            .counts
-            .map(|array| array.is_valid(row).then(|| u64::try_from(array.value(row)).ok()).flatten());
-        if self.throttled.is_valid(row) && self.throttled.value(row) {
-            return Used::Refused;
-        }
-        let failed = self.billed.is_valid(row) && !self.billed.value(row);
-        let (Some(input), Some(output)) = (uncached.or(input), output) else {
-            return if failed && output.is_none() { Used::Nothing } else { Used::Unknown };
-        };
-        let (written, audio) = (written.unwrap_or(0), audio.unwrap_or(0).min(input));
-        let written_1h = written_1h.unwrap_or(0).min(written);
-        Used::Known(Call {
-            input_uncached: input - audio,
-            audio,
-            cache_read: read.unwrap_or(0),
-            cache_write: written - written_1h,
-            cache_write_1h: written_1h,
-            output,
-            reasoning: reasoning.unwrap_or(0),
-            max_output,
-            ..Call::default()
-        })
     }
 }
 
@@ -179,11 +254,11 @@ struct Tariff<'c> {
 }
 
 impl<'c> Tariff<'c> {
-    fn new(catalog: &'c Catalog, pool: Option<&str>, tier: Option<&str>, micros: Option<i64>) -> Self {
-        let day = micros.and_then(|micros| Timestamp::from_microsecond(micros).ok());
-        let day = day.map(|time| time.to_zoned_datetime(TimeZone::UTC).date());
-        let key = pool.and_then(|pool| PoolKey::parse(pool).ok());
-        let named = tier.map_or(Ok(Tier::Standard), str::parse::<Tier>);
+    fn new(catalog: &'c Catalog, place: &Place<'_>) -> Self {
+        let start = place.day.and_then(|day| Timestamp::from_microsecond(day.checked_mul(DAY)?).ok());
+        let day = start.map(|time| time.to_zoned_datetime(TimeZone::UTC).date());
+        let key = place.pool.and_then(|pool| PoolKey::parse(pool).ok());
+        let named = place.tier.map_or(Ok(Tier::Standard), str::parse::<Tier>);
         let served = named.as_ref().copied().unwrap_or_default();
         let rates = key.zip(day).and_then(|(key, day)| catalog.rates(&key, served, day));
         let idle = |status| Call { max_output: Some(0), status, ..Call::default() };
@@ -194,6 +269,7 @@ impl<'c> Tariff<'c> {
         Self { rates, covered, unnamed_tier, refused, nothing, unknown }
     }
 
+    #[inline]
     fn charged(&self, call: &Call) -> Charged {
         match &self.rates {
             Some(rates) if self.unnamed_tier => Charged { list_value: None, ..rates.charged(call) },
@@ -215,39 +291,47 @@ fn plain(call: &Call) -> Charged {
     Charged { admission: drawn, settlement: drawn, list_value: None }
 }
 
-/// Pool, tier and day of an attempt.
-type Where<'a> = (Option<&'a str>, Option<&'a str>, Option<i64>);
+/// Pool, tier and day of attempts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Place<'a> {
+    pool: Option<&'a str>,
+    tier: Option<&'a str>,
+    /// Days since 1970.
+    day: Option<i64>,
+}
+
+impl<'a> Place<'a> {
+    fn of(attempts: &Attempts<'a>, row: usize) -> Self {
+        let text = |array: &'a StringArray| array.is_valid(row).then(|| array.value(row));
+        let micros = attempts.start.is_valid(row).then(|| attempts.start.value(row));
+        Self {
+            pool: text(attempts.pool),
+            tier: text(attempts.tier),
+            day: micros.map(|micros| micros.div_euclid(DAY)),
+        }
+    }
+
+    /// Whether an attempt is of this place, too.
+    #[inline]
+    fn holds(&self, attempts: &Attempts<'a>, row: usize) -> bool {
+        *self == Self::of(attempts, row)
+    }
+}
 
 /// The tariffs of a batch.
 struct Tariffs<'a, 'c> {
     catalog: &'c Catalog,
     made: Vec<Tariff<'c>>,
-    places: HashMap<Where<'a>, usize>,
-    last: Option<(Where<'a>, usize)>,
+    places: HashMap<Place<'a>, usize>,
 }
 
 impl<'a, 'c> Tariffs<'a, 'c> {
-    fn new(catalog: &'c Catalog) -> Self {
-        Self { catalog, made: Vec::new(), places: HashMap::new(), last: None }
-    }
-
-    fn of(&mut self, attempts: &Attempts<'a>, row: usize) -> &Tariff<'c> {
-        let text = |array: &'a StringArray| array.is_valid(row).then(|| array.value(row));
-        let micros = attempts.start.is_valid(row).then(|| attempts.start.value(row));
-        let (pool, tier) = (text(attempts.pool), text(attempts.tier));
-        let place = (pool, tier, micros.map(|micros| micros.div_euclid(86_400_000_000)));
-        let at = match self.last {
-            Some((last, at)) if last == place => at,
-            _ => {
-                let made = &mut self.made;
-                let at = *self.places.entry(place).or_insert_with(|| {
-                    made.push(Tariff::new(self.catalog, pool, tier, micros));
-                    made.len() - 1
-                });
-                self.last = Some((place, at));
-                at
-            }
-        };
+    fn of(&mut self, place: &Place<'a>) -> &Tariff<'c> {
+        let made = &mut self.made;
+        let at = *self.places.entry(*place).or_insert_with(|| {
+            made.push(Tariff::new(self.catalog, place));
+            made.len() - 1
+        });
         &self.made[at]
     }
 }

@@ -25,12 +25,19 @@ pub(crate) enum Held {
 pub(crate) struct Shares {
     gates: Vec<Gate>,
     slots: Option<Slots>,
-    /// Amounts by call, gate and share.
-    ledger: Vec<u64>,
+    /// Amounts and tickets by call, gate and share.
+    ledger: Vec<Entry>,
     /// Which slot share a call stands in.
     stands: Vec<u8>,
     free: Vec<u32>,
     stride: usize,
+}
+
+/// What a call drew on one share.
+#[derive(Debug, Clone, Copy, Default)]
+struct Entry {
+    amount: u64,
+    ticket: u32,
 }
 
 /// The shares of one bucket.
@@ -107,7 +114,7 @@ impl Shares {
     /// Draws what was checked, and says under which number.
     pub(crate) fn take(&mut self, tier: u8, now: Micros, amount: impl Fn(usize) -> u64) -> u32 {
         let number = self.free.pop().unwrap_or_else(|| {
-            self.ledger.resize(self.ledger.len() + self.stride, 0);
+            self.ledger.resize(self.ledger.len() + self.stride, Entry::default());
             self.stands.push(0);
             (self.stands.len() - 1) as u32
         });
@@ -137,7 +144,7 @@ impl Shares {
         let (width, first) = (self.width(), number as usize * self.stride);
         for (at, gate) in self.gates.iter_mut().enumerate() {
             let entry = first + at * width;
-            gate.settle(tier, then, now, settled(at), &mut self.ledger[entry..entry + width]);
+            gate.settle(tier, then, now, settled(at), &self.ledger[entry..entry + width]);
         }
         if let Some(slots) = &mut self.slots {
             slots.used[usize::from(self.stands[number as usize])] -= 1;
@@ -182,32 +189,32 @@ impl Gate {
         Err(look)
     }
 
-    fn take(&mut self, tier: u8, now: Micros, amount: u64, entry: &mut [u64]) {
-        entry.fill(0);
+    fn take(&mut self, tier: u8, now: Micros, amount: u64, entry: &mut [Entry]) {
+        entry.fill(Entry::default());
         let order = self.draws_on.of(tier);
         let mut left = amount;
         for &share in order {
             let part = left.min(self.buckets[usize::from(share)].free(now));
-            entry[usize::from(share)] = part;
+            entry[usize::from(share)].amount = part;
             left -= part;
         }
         // Only a leaky bucket, which lets a call pass the brim, leaves anything here.
-        entry[usize::from(order[0])] += left;
-        for (bucket, &part) in self.buckets.iter_mut().zip(&*entry) {
-            if part > 0 {
-                bucket.charge(now, part);
+        entry[usize::from(order[0])].amount += left;
+        for (bucket, entry) in self.buckets.iter_mut().zip(entry) {
+            if entry.amount > 0 {
+                entry.ticket = bucket.charge(now, entry.amount);
             }
         }
     }
 
-    fn settle(&mut self, tier: u8, then: Micros, now: Micros, settled: u64, entry: &mut [u64]) {
+    fn settle(&mut self, tier: u8, then: Micros, now: Micros, settled: u64, entry: &[Entry]) {
         let order = self.draws_on.of(tier);
         let mut left = settled;
         for &share in order {
-            let reserved = entry[usize::from(share)];
-            let kept = reserved.min(left);
+            let Entry { amount, ticket } = entry[usize::from(share)];
+            let kept = amount.min(left);
             left -= kept;
-            self.buckets[usize::from(share)].settle(then, now, reserved, kept);
+            self.buckets[usize::from(share)].settle((then, ticket), now, amount, kept);
         }
         if left > 0 {
             self.buckets[usize::from(order[0])].charge(now, left);

@@ -14,6 +14,8 @@ pub(crate) struct Sliding {
     length: u64,
     /// When, and how much; one entry for all draws of an instant.
     draws: VecDeque<(u64, u64)>,
+    /// How many have left, which makes a ticket a place.
+    left: u32,
     used: u64,
     pub(super) peak: u64,
 }
@@ -21,7 +23,7 @@ pub(crate) struct Sliding {
 impl Sliding {
     pub(super) fn new(window: Window, most: u64) -> Self {
         let length = Micros::from(window).0.max(1);
-        Self { most, length, draws: VecDeque::new(), used: 0, peak: 0 }
+        Self { most, length, draws: VecDeque::new(), left: 0, used: 0, peak: 0 }
     }
 
     #[inline]
@@ -31,6 +33,7 @@ impl Sliding {
         {
             self.used -= amount;
             self.draws.pop_front();
+            self.left = self.left.wrapping_add(1);
         }
     }
 
@@ -41,7 +44,7 @@ impl Sliding {
     }
 
     #[inline]
-    pub(super) fn charge(&mut self, now: Micros, amount: u64) {
+    pub(super) fn charge(&mut self, now: Micros, amount: u64) -> u32 {
         self.roll(now);
         let amount = amount.min(u64::MAX - self.used);
         match self.draws.back_mut() {
@@ -50,42 +53,19 @@ impl Sliding {
         }
         self.used += amount;
         self.peak = self.peak.max(self.used);
+        self.left.wrapping_add(self.draws.len() as u32 - 1)
     }
 
     #[inline]
-    pub(super) fn settle(&mut self, then: Micros, now: Micros, reserved: u64, settled: u64) {
+    pub(super) fn settle(&mut self, ticket: u32, now: Micros, reserved: u64, settled: u64) {
         self.roll(now);
         if settled > reserved {
             self.charge(now, settled - reserved);
-        } else if let Some(at) = self.find(then.0) {
-            let back = (reserved - settled).min(self.draws[at].1);
-            self.draws[at].1 -= back;
+        } else if let Some(draw) = self.draws.get_mut(ticket.wrapping_sub(self.left) as usize) {
+            let back = (reserved - settled).min(draw.1);
+            draw.1 -= back;
             self.used -= back;
         }
-    }
-
-    /// The entry of an instant, where it still counts. Draws are spread about evenly over time, so a
-    /// guess in proportion is near it, and a few steps of doubling length around the guess bracket it.
-    fn find(&self, then: u64) -> Option<usize> {
-        let (first, last) = (self.draws.front()?.0, self.draws.back()?.0);
-        if then < first || then > last {
-            return None;
-        }
-        let end = self.draws.len() - 1;
-        let part = (then - first) as f64 / (last - first).max(1) as f64;
-        let guess = ((part * end as f64) as usize).min(end);
-        let (mut low, mut high, mut step) = (guess, guess, 1);
-        while self.draws[low].0 > then {
-            (high, low, step) = (low, low.saturating_sub(step), step * 2);
-        }
-        while self.draws[high].0 < then {
-            (low, high, step) = (high, (high + step).min(end), step * 2);
-        }
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.draws[middle].0 < then { low = middle + 1 } else { high = middle }
-        }
-        (self.draws[low].0 == then).then_some(low)
     }
 
     pub(super) fn free(&mut self, now: Micros) -> u64 {
@@ -121,36 +101,16 @@ mod tests {
         assert_eq!(bucket.draws.len(), 2);
     }
 
-    /// A draw is found among evenly and unevenly spread ones alike, and one that is not there is not.
-    #[test]
-    fn draws_are_found_by_their_instant() {
-        for spread in [
-            |nth: u64| nth * 1_000,
-            |nth: u64| nth * nth * nth,
-            |nth: u64| u64::from(nth > 90) * 5_000_000 + nth,
-        ] {
-            let mut bucket = Sliding::new(Window(60), u64::MAX);
-            let times: Vec<u64> = (0..100).map(|nth| 3 * spread(nth)).collect();
-            for &time in &times {
-                bucket.charge(Micros(time), 1);
-            }
-            for time in times {
-                assert_eq!(bucket.find(time).map(|at| bucket.draws[at].0), Some(time));
-                assert_eq!(bucket.find(time + 1), None);
-            }
-        }
-    }
-
     /// What a call returns leaves the entry it stood in; later it returns nothing.
     #[test]
     fn a_return_belongs_to_its_draw() {
         let mut bucket = Sliding::new(Window(60), 100);
-        bucket.charge(Micros::seconds(1), 40);
-        bucket.charge(Micros::seconds(20), 60);
+        let first = bucket.charge(Micros::seconds(1), 40);
+        let second = bucket.charge(Micros::seconds(20), 60);
         assert_eq!(bucket.ready(Micros::seconds(20), 41), Some(Micros::seconds(80)));
-        bucket.settle(Micros::seconds(20), Micros::seconds(30), 60, 10);
+        bucket.settle(second, Micros::seconds(30), 60, 10);
         assert_eq!(bucket.free(Micros::seconds(30)), 50);
-        bucket.settle(Micros::seconds(1), Micros::seconds(61), 40, 0);
+        bucket.settle(first, Micros::seconds(61), 40, 0);
         assert_eq!(bucket.free(Micros::seconds(61)), 90);
         assert_eq!(bucket.ready(Micros::seconds(61), 101), None);
     }

@@ -51,8 +51,8 @@ impl Engine<'_> {
         let route = runs.step(call.step).route(call.route);
         let station = &mut self.stations[route.pool()];
         station.operations += u64::from(measured);
-        for gate in &station.gates {
-            self.counters[gate.counter].demand.charge(now, route.draw(gate.dimension).admission);
+        for (gate, tickets) in station.gates.iter().zip(self.slots.tickets(number)) {
+            tickets[0] = self.counters[gate.counter].demand.charge(now, route.draw(gate.dimension).admission);
         }
         self.attempt(number, now);
     }
@@ -153,8 +153,8 @@ impl Engine<'_> {
                 return Verdict::Refused { gate: Some(at) };
             }
         }
-        for (at, gate) in gates.iter().enumerate() {
-            self.counters[gate.counter].bucket.charge(now, amount(at));
+        for ((at, gate), tickets) in gates.iter().enumerate().zip(self.slots.tickets(number)) {
+            tickets[1] = self.counters[gate.counter].bucket.charge(now, amount(at));
         }
         let ledger = station.shares.as_mut().map(|shares| shares.take(tier, now, amount));
         if let Some(running) = station.class_running.get_mut(&class) {

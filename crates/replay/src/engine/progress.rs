@@ -147,11 +147,11 @@ impl Engine<'_> {
         if let Some(running) = station.class_running.get_mut(&class) {
             *running -= 1;
         }
-        for gate in &station.gates {
+        for (gate, &mut [demanded, drawn]) in station.gates.iter().zip(self.slots.tickets(number)) {
             let draw = route.draw(gate.dimension);
             let counter = &mut self.counters[gate.counter];
-            counter.bucket.settle(admitted, now, draw.admission, draw.settlement);
-            counter.demand.settle(at_pool, now, draw.admission, draw.settlement);
+            counter.bucket.settle((admitted, drawn), now, draw.admission, draw.settlement);
+            counter.demand.settle((at_pool, demanded), now, draw.admission, draw.settlement);
         }
         if let Some(shares) = &mut station.shares {
             let gates = &station.gates;

@@ -14,6 +14,9 @@ pub(super) struct Slots {
     pub(super) begun: Vec<Begun>,
     /// How many earlier steps each step of each run still waits for.
     waits: Vec<u32>,
+    /// Of each call and gate, under which tickets its demand was counted and it was let in.
+    tickets: Vec<[u32; 2]>,
+    gates: usize,
     free_calls: Vec<u32>,
     free_begun: Vec<u32>,
     /// Where the waits of runs that are over began, by how many steps they had.
@@ -21,6 +24,17 @@ pub(super) struct Slots {
 }
 
 impl Slots {
+    /// For calls that pass so many gates at most.
+    pub(super) fn new(gates: usize) -> Self {
+        Self { gates, ..Self::default() }
+    }
+
+    /// The tickets of a call, gate by gate.
+    pub(super) fn tickets(&mut self, call: u32) -> &mut [[u32; 2]] {
+        let first = call as usize * self.gates;
+        &mut self.tickets[first..first + self.gates]
+    }
+
     /// Makes room for a run, and says under which number.
     pub(super) fn begin(&mut self, runs: &Runs, head: &RunHead, mut begun: Begun) -> u32 {
         let steps = head.steps as usize;
@@ -64,6 +78,7 @@ impl Slots {
             return number;
         }
         self.calls.push(call);
+        self.tickets.resize(self.calls.len() * self.gates, [0; 2]);
         (self.calls.len() - 1) as u32
     }
 

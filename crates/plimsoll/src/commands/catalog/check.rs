@@ -48,8 +48,12 @@ impl Check {
         let (catalog, faults) = Catalog::read(texts);
         let mut findings: Vec<Finding> = faults.into_iter().map(Finding::fault).collect();
         let wrong = findings.len();
-        if wrong == 0 || self.as_of.is_some() || catalog.edition_day().is_some() {
-            let as_of = day(self.as_of.as_deref(), &catalog)?;
+        // A folder of one's own need not tell its month; nothing is stale then unless a day is given.
+        let as_of = match &self.as_of {
+            Some(text) => Some(day(Some(text), &catalog)?),
+            None => catalog.edition_day(),
+        };
+        if let Some(as_of) = as_of {
             findings.extend(catalog.in_force(as_of).flat_map(|entry| {
                 entry.stale_sources(as_of).map(|source| Finding {
                     finding: "stale",

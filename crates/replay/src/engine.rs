@@ -145,6 +145,8 @@ impl<'a> Engine<'a> {
         let (counters, first) = station::counters(world);
         let stations = world.pools.iter().zip(&replay.lanes);
         let stations = stations.map(|(pool, lanes)| Station::new(pool, world, &first, lanes, settings.from));
+        let stations: Vec<Station> = stations.collect();
+        let gates = stations.iter().map(|station| station.gates.len()).max().unwrap_or(0);
         let heads = runs.heads();
         let mut tiers: Vec<u8> = heads.iter().map(|head| head.tier).collect();
         tiers.sort_unstable();
@@ -163,7 +165,7 @@ impl<'a> Engine<'a> {
             world,
             runs,
             settings,
-            stations: stations.collect(),
+            stations,
             counters,
             groups: pairs.iter().map(group).collect(),
             tiers: tiers
@@ -171,7 +173,7 @@ impl<'a> Engine<'a> {
                 .map(|&tier| (tier, Gauge::new(settings.from), Gauge::new(settings.from)))
                 .collect(),
             group_of: heads.iter().map(|head| group_of((head.tier, head.workflow))).collect(),
-            slots: Slots::default(),
+            slots: Slots::new(gates),
             events: Events::with_capacity(1024),
             random: Pcg64::seed_from_u64(settings.seed),
             still: Still::default(),

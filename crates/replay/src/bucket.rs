@@ -64,20 +64,21 @@ impl Bucket {
         }
     }
 
-    /// Draws an amount, whether it fits or not.
+    /// Draws an amount, whether it fits or not. The ticket is for settling.
     #[inline]
-    pub(crate) fn charge(&mut self, now: Micros, amount: u64) {
+    pub(crate) fn charge(&mut self, now: Micros, amount: u64) -> u32 {
         match self {
             Self::Fixed(bucket) => bucket.charge(now, amount),
             Self::Refill(bucket) => bucket.charge(now, amount),
             Self::Drain(bucket) => bucket.charge(now, amount),
-            Self::Sliding(bucket) => bucket.charge(now, amount),
+            Self::Sliding(bucket) => return bucket.charge(now, amount),
         }
+        0
     }
 
-    /// Corrects what was drawn at `then`, `reserved`, to what the call drew in the end.
+    /// Corrects what was drawn at `then` under a ticket, `reserved`, to what the call drew in the end.
     #[inline]
-    pub(crate) fn settle(&mut self, then: Micros, now: Micros, reserved: u64, settled: u64) {
+    pub(crate) fn settle(&mut self, (then, ticket): (Micros, u32), now: Micros, reserved: u64, settled: u64) {
         if reserved == settled {
             return;
         }
@@ -85,7 +86,7 @@ impl Bucket {
             Self::Fixed(bucket) => bucket.settle(then, now, reserved, settled),
             Self::Refill(bucket) => bucket.settle(now, reserved, settled),
             Self::Drain(bucket) => bucket.settle(now, reserved, settled),
-            Self::Sliding(bucket) => bucket.settle(then, now, reserved, settled),
+            Self::Sliding(bucket) => bucket.settle(ticket, now, reserved, settled),
         }
     }
 
