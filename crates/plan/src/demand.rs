@@ -76,6 +76,9 @@ pub(crate) struct Demand {
     pub(crate) mean: Quantity,
     /// Percentile draw x rate, of the stage that binds.
     pub(crate) floor: Quantity,
+    /// The same at the rates that the forecast stays below at P95: more than the floor where rates
+    /// were forecast. Workflows are summed, since what makes one grow makes others grow.
+    pub(crate) high: Quantity,
     /// `admission` or `settlement`: whichever asks for more.
     pub(crate) basis: &'static str,
     /// Percentile draw x rate at admission, where metered.
@@ -86,6 +89,14 @@ pub(crate) struct Demand {
     pub(crate) parts: Vec<Part>,
 }
 
+impl Demand {
+    /// What a need is over what serves the expected rates: headroom is for what no forecast tells, so it
+    /// is not put on top of the forecast's interval, and the larger of the two counts.
+    pub(crate) fn margin(&self, context: &Context<'_>) -> Quantity {
+        context.with_headroom().max(self.high.over(&self.floor).unwrap_or_default())
+    }
+}
+
 /// One workflow's part of a demand.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Part {
@@ -93,8 +104,10 @@ pub(crate) struct Part {
     pub(crate) floor: Quantity,
     /// Runs behind the percentile.
     pub(crate) n: u64,
-    /// in_flight, runs_per_min, measured, multiplier, hour_of_week.
+    /// As [`crate::rates::Rate::from`].
     pub(crate) rate_from: &'static str,
+    /// Weight of own occurrences in the rate, where past ones were used.
+    pub(crate) own_weight: Option<f64>,
 }
 
 /// What one run of a workflow draws from a pool, at the mean and at the percentile.
@@ -164,6 +177,7 @@ fn drawn(context: &Context<'_>, pool: &PoolId, measure: &str, rates: &Rates<'_>)
     Some(Demand {
         mean: stage.mean,
         floor: stage.floor,
+        high: stage.high,
         basis,
         admission: floors.0,
         settlement: floors.1,
@@ -174,18 +188,27 @@ fn drawn(context: &Context<'_>, pool: &PoolId, measure: &str, rates: &Rates<'_>)
 struct Stage {
     mean: Quantity,
     floor: Quantity,
+    high: Quantity,
     parts: Vec<Part>,
 }
 
 fn stage(context: &Context<'_>, pool: &PoolId, measure: &str, rates: &Rates<'_>) -> Option<Stage> {
-    let mut sum = Stage { mean: Quantity::zero(), floor: Quantity::zero(), parts: Vec::new() };
+    let zero = Quantity::zero;
+    let mut sum = Stage { mean: zero(), floor: zero(), high: zero(), parts: Vec::new() };
     for (name, rate) in rates {
         let Some(workflow) = context.workflow(name) else { continue };
         let Some(draw) = per_run(context, workflow, pool, measure, rate.event.as_deref()) else { continue };
         let floor = &draw.percentile * &rate.per_min;
         sum.mean = &sum.mean + &(&draw.mean * &rate.per_min);
         sum.floor = &sum.floor + &floor;
-        sum.parts.push(Part { workflow: (*name).to_owned(), floor, n: draw.n, rate_from: rate.from });
+        sum.high = &sum.high + &(&draw.percentile * &rate.high);
+        sum.parts.push(Part {
+            workflow: (*name).to_owned(),
+            floor,
+            n: draw.n,
+            rate_from: rate.from,
+            own_weight: rate.own_weight,
+        });
     }
     if sum.parts.is_empty() {
         return None;
@@ -232,8 +255,11 @@ fn concurrent(context: &Context<'_>, pool: &PoolId, rates: &Rates<'_>) -> Option
         floor: (&part.floor * &inside).over(&requests.floor).unwrap_or_default(),
         ..part
     };
+    // As many more calls are inside as runs start, where the forecast's rates hold.
+    let high = (&inside * &requests.high).over(&requests.floor).unwrap_or_else(|| inside.clone());
     Some(Demand {
         floor: poisson_quantile(inside.to_f64(), 0.95).into(),
+        high: poisson_quantile(high.to_f64(), 0.95).into(),
         basis: "admission",
         admission: None,
         settlement: None,

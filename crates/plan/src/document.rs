@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use jiff::{Timestamp, civil::Date};
 use serde::{Deserialize, Serialize};
 
+use crate::rates::{EventRatePlan, GrowthPlan, LoadPlan};
 use crate::{FigureInput, Filing, LeadTimePlan, Lint};
 
 /// A finished plan.
@@ -52,6 +53,15 @@ pub struct Plan {
     pub stress: Vec<StressResult>,
     /// Scenarios.
     pub scenarios: Vec<ScenarioResult>,
+    /// How fast each event makes each workflow start runs, and what that comes from.
+    #[serde(default)]
+    pub event_rates: Vec<EventRatePlan>,
+    /// Where each workflow's level is going.
+    #[serde(default)]
+    pub growth: Vec<GrowthPlan>,
+    /// How fast each workflow starts runs in each hour of an ordinary week.
+    #[serde(default)]
+    pub load: Vec<LoadPlan>,
     /// Supply risks.
     pub risks: Vec<Risk>,
     /// Little's law at every boundary, beside what was measured.
@@ -150,7 +160,11 @@ pub struct DimensionPlan {
     pub p95_floor_admission: Option<u64>,
     /// The P95 floor by what they correct that to at its end; null where not metered.
     pub p95_floor_settlement: Option<u64>,
-    /// P95 floor × (1 + headroom).
+    /// The P95 floor at the rates that the forecast stays below at P95; null where nothing was
+    /// forecast.
+    #[serde(default)]
+    pub forecast_p95: Option<u64>,
+    /// P95 floor × (1 + headroom), or `forecast_p95` where that is larger.
     pub p95_need: u64,
     /// Smallest limit that replay shows to be enough, without headroom; null where nothing was replayed.
     pub replayed: Option<u64>,
@@ -187,8 +201,11 @@ pub struct DimensionPlan {
     pub fix_first: bool,
     /// Runs behind the percentile (busy minutes, where `rate_from` is `measured` without an event).
     pub n: u64,
-    /// What gave the rate: in_flight, runs_per_min, measured, multiplier, hour_of_week.
+    /// What gave the rate: in_flight, runs_per_min, measured, multiplier, assumed, hour_of_week.
     pub rate_from: String,
+    /// Weight of the workflow's own occurrences in that rate, of one; null where none was forecast.
+    #[serde(default)]
+    pub own_weight: Option<f64>,
     /// How the figure came about, one line per step, for the justification and `--explain`.
     pub derivation: Vec<String>,
     /// What went into it, each with where it was read.

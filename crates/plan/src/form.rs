@@ -345,12 +345,12 @@ impl<'f> Form<'f> {
             self.draws(),
         );
         text += &format!(
-            " At the planned rates that is {} on average and {} at {percentile} per {} s window, by {}; with {} % headroom for drift, spikes and retries {}.",
+            " At the planned rates that is {} on average and {} at {percentile} per {} s window, by {}; {} {}.",
             Quantity::from(plan.mean_demand),
             Quantity::from(plan.p95_floor),
             plan.window_s,
             plan.basis,
-            &self.context.spec().policy.headroom * &100.into(),
+            self.margin(),
             Quantity::from(plan.p95_need),
         );
         if plan.occurrences > 0 {
@@ -366,6 +366,16 @@ impl<'f> Form<'f> {
             text += &format!(" The smallest step that covers it is {step}.");
         }
         text + &format!(" Done before asking: {}.", self.mitigations())
+    }
+
+    /// What is added to the floor: headroom, or the forecast's interval where that is larger.
+    fn margin(&self) -> String {
+        let plan = &self.needed.plan;
+        if plan.forecast_p95 == Some(plan.p95_need) {
+            return "at the rates that the forecast stays below in 95 of 100 cases".to_owned();
+        }
+        let percent = &self.context.spec().policy.headroom * &100.into();
+        format!("with {percent} % headroom for drift, spikes and retries")
     }
 
     /// What a run of the largest contributor draws.

@@ -95,7 +95,7 @@ impl Book<'_> {
                 input.after = vec![file("metrics"), file("event_duration")];
                 input.parameters = self.parameters();
             }
-            "multiplier" => {
+            "multiplier" | "measured" | "assumed" => {
                 input.after = vec![file("hourly_starts")];
                 input.parameters = self.parameters();
             }

@@ -67,6 +67,7 @@ pub use plimsoll_toml::Fault as SpecError;
 pub use pool_size::*;
 pub use quantity::{Quantity, QuantityError};
 pub use queue::poisson_quantile;
+pub use rates::{EventRatePlan, GrowthAhead, GrowthPlan, GrowthScore, LoadPlan, OccurrencePlan};
 pub use rehearsal::{LimitInstead, Rehearsal, RehearsalError, Rehearsed, RehearsedRate, rehearse};
 pub use reservations::break_even;
 pub use size::{MixPart, SIZE_DIMENSIONS, SizeError, SizeInput, SizeLimit, SizeOutput, size};

@@ -8,7 +8,7 @@ use crate::digest::sha256;
 use crate::filing::schedule;
 use crate::pools::pools;
 use crate::quantity::Quantity;
-use crate::rates::{Rhythm, occurrences};
+use crate::rates::{Rhythm, event_rates, growth, load, occurrences};
 use crate::requests::{requests, share};
 use crate::reservations::reservations;
 use crate::risks::risks;
@@ -27,12 +27,13 @@ use crate::{EventPlan, Plan, PlanHistory};
 /// [`PlanError`] where the calendar does not know a day that the plan needs.
 pub fn make(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
     let context = Context::new(input)?;
-    let rhythm = Rhythm::new(&context);
+    let rhythm = Rhythm::new(&context)?;
     let timeline = minutes(&context, &rhythm);
     let mut pools = pools(&context, &rhythm, &timeline)?;
     let mut open = Vec::new();
     let quota_requests = requests(&context, &mut pools, &mut open);
-    let mut warned = warnings(&context, &pools);
+    let (event_rates, growth) = (event_rates(&context, &rhythm), growth(&rhythm));
+    let mut warned = warnings(&context, &pools, &event_rates, &growth);
     warned.append(&mut open);
     let (stress, scenarios) =
         if input.quick { Default::default() } else { stress(&context, &rhythm, &pools) };
@@ -57,6 +58,9 @@ pub fn make(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
         events: context.windows.coming.iter().map(|occurrence| event(input, occurrence)).collect(),
         stress,
         scenarios,
+        event_rates,
+        growth,
+        load: load(&rhythm),
         risks: risks(&context, &pools),
         concurrency,
         budgets: budgets(&context),

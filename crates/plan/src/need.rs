@@ -78,7 +78,7 @@ impl Candidate<'_> {
         if !context.input.quick
             && let Some(replay) = self.rates.and_then(|rates| replayed(context, pool, counted, rates))
         {
-            shown.need = (&Quantity::from(replay.most) * &context.with_headroom()).ceil();
+            shown.need = (&Quantity::from(replay.most) * &self.demand.margin(context)).ceil();
             shown.replay = Some(replay);
         }
         shown
@@ -108,9 +108,8 @@ pub(crate) fn need(
     limit_on: LimitOn<'_>,
     lead: &Lead,
 ) -> Result<Needed, PlanError> {
-    let headroom = context.with_headroom();
     let candidate = |at, occurrence, demand: Demand, rates, limit| {
-        let need = (&demand.floor * &headroom).ceil();
+        let need = (&demand.floor * &demand.margin(context)).ceil();
         Candidate { at, occurrence, demand, rates, limit, p95_need: need, need, replay: None }
     };
     let by_state: Vec<Option<Demand>> =
@@ -173,7 +172,7 @@ pub(crate) fn need(
     decide(context, chosen, lead, &mut plan)?;
     let mut largest = largest.map(|candidate| (candidate.need, candidate.at));
     let fixes = max_tokens(context, pool, counted, &chosen.demand, chosen.rates);
-    fix_first(&mut plan, &mut largest, chosen, &fixes, &headroom);
+    fix_first(context, &mut plan, &mut largest, chosen, &fixes);
     if let Some((most, at)) = largest.filter(|(most, _)| *most > chosen.need) {
         let day = context.input.calendar.local_date(at);
         plan.largest_need = Some(most);
@@ -235,10 +234,12 @@ fn busy_minutes(context: &Context<'_>, pool: &PoolMeasured, counted: &Counted) -
             floor: (&floor * &share.amount.into()).over(&total).unwrap_or_default(),
             n: stat.n,
             rate_from: "measured",
+            own_weight: None,
         })
         .collect();
     parts.sort_by(|one, other| other.floor.cmp(&one.floor).then_with(|| one.workflow.cmp(&other.workflow)));
-    Some(Demand { mean: mean(stat)?, floor, basis, admission: floors.0, settlement: floors.1, parts })
+    let (mean, high) = (mean(stat)?, floor.clone());
+    Some(Demand { mean, floor, high, basis, admission: floors.0, settlement: floors.1, parts })
 }
 
 /// Peak of the sum over all states, and the sum of each workflow's own peak.
@@ -295,6 +296,8 @@ fn row(context: &Context<'_>, counted: &Counted, chosen: &Candidate<'_>) -> Dime
         censored,
         n: demand.parts.first().map_or(0, |part| part.n),
         rate_from: demand.parts.first().map_or("measured", |part| part.rate_from).to_owned(),
+        own_weight: demand.parts.first().and_then(|part| part.own_weight),
+        forecast_p95: (demand.high > demand.floor).then(|| demand.high.ceil()),
         ..DimensionPlan::default()
     }
 }
@@ -338,10 +341,17 @@ fn derivation(
     }
     let headroom = &context.spec().policy.headroom;
     lines.push(format!(
-        "{percentile} floor {} x (1 + {headroom}) = {}",
+        "{percentile} floor {} x {} = {}",
         demand.floor,
+        margin_told(context, demand),
         Quantity::from(chosen.p95_need)
     ));
+    if demand.high > demand.floor {
+        lines.push(format!(
+            "at the P95 of the forecast rates the floor is {}; of that and a headroom of {headroom} the larger counts",
+            Quantity::from(demand.high.ceil())
+        ));
+    }
     if let Some(replay) = &chosen.replay {
         lines.extend(replay_told(context, chosen, replay));
     }
@@ -352,6 +362,9 @@ fn derivation(
     });
     match (chosen.occurrence, plan.occurrences) {
         (None, _) => {}
+        (Some(_), 0) if plan.rate_from == "assumed" => {
+            lines.push("no past occurrence was measured: the rate is an assumption".to_owned());
+        }
         (Some(_), 0) => lines.push("no past occurrence was measured: the rate is the spec's word".to_owned()),
         (Some(_), 1) => lines.push("one past occurrence was measured, which is no trend".to_owned()),
         (Some(_), n) => lines.push(format!(
@@ -368,16 +381,26 @@ fn derivation(
     lines
 }
 
+/// What is put on top, as a factor.
+fn margin_told(context: &Context<'_>, demand: &Demand) -> String {
+    let (margin, headroom) = (demand.margin(context), &context.spec().policy.headroom);
+    if margin > context.with_headroom() {
+        format!("{margin}, since the forecast's P95 is that much above what is expected")
+    } else {
+        format!("(1 + {headroom})")
+    }
+}
+
 /// What the replay showed; and why, where that is far from the percentile's figure.
 fn replay_told(context: &Context<'_>, chosen: &Candidate<'_>, replay: &ReplayPlan) -> Vec<String> {
     let (most, percentile) = (Quantity::from(replay.most), context.percentile_name());
     let mut lines = vec![format!(
         "replayed: {most} is the smallest limit that keeps every tier's throttled share within its target, over \
-         {} min at these rates, {} times with arrivals of their own, drawn from {} measured runs; x (1 + {}) = {}",
+         {} min at these rates, {} times with arrivals of their own, drawn from {} measured runs; x {} = {}",
         replay.minutes,
         replay.seeds,
         replay.runs,
-        context.spec().policy.headroom,
+        margin_told(context, &chosen.demand),
         Quantity::from(chosen.need)
     )];
     let third = Quantity::ratio(4, 3).unwrap_or_default();
@@ -439,17 +462,17 @@ fn decide(
 /// Where setting `max_tokens` alone brings the need under the limit, there is nothing to ask for: a
 /// provider refuses what a setting gives for free.
 fn fix_first(
+    context: &Context<'_>,
     plan: &mut DimensionPlan,
     largest: &mut Option<(u64, Timestamp)>,
     chosen: &Candidate<'_>,
     fixes: &[CheaperFix],
-    headroom: &Quantity,
 ) {
     let freed: u64 = fixes.iter().map(|fix| fix.frees).sum();
     let (true, Some(limit)) = (chosen.exceeds() && freed > 0, chosen.limit) else { return };
     let left =
         (&chosen.demand.floor - &freed.into()).max(chosen.demand.settlement.clone().unwrap_or_default());
-    let need = (&left * headroom).ceil();
+    let need = (&left * &chosen.demand.margin(context)).ceil();
     if need > limit {
         return;
     }

@@ -65,6 +65,17 @@ impl Quantity {
         Self::ratio(hundredths, 100)
     }
 
+    /// A statistical estimate, to the nearest millionth: the one place where what a model computed in
+    /// floats (a ratio, a growth factor) becomes a figure that units, tokens and dollars are made of.
+    /// `None` where it is not finite, or negative.
+    #[must_use]
+    pub fn of_estimate(value: f64) -> Option<Self> {
+        let millionths = (value * 1e6).round();
+        let millionths =
+            (millionths >= 0.0 && millionths.is_finite()).then(|| millionths.to_i128()).flatten()?;
+        Self::ratio(millionths, 1_000_000)
+    }
+
     /// `self / by`; `None` where `by` is zero.
     #[must_use]
     pub fn over(&self, by: &Self) -> Option<Self> {
@@ -273,6 +284,16 @@ mod tests {
         assert_eq!(quantity("1/3") + quantity("2/3"), Quantity::one());
         assert_eq!(&quantity("6_000") * &quantity("1.2"), 7200.into());
         assert_eq!((quantity("100") * quantity("1.1")).ceil(), 110, "a float gives 111");
+    }
+
+    /// Protects the one door from floats: rounded to millionths once, and no nonsense passes.
+    #[test]
+    fn estimates_are_rounded_once() {
+        assert_eq!(Quantity::of_estimate(1.746_400_04), Some(quantity("1.7464")));
+        assert_eq!(Quantity::of_estimate(0.0), Some(Quantity::zero()));
+        for nonsense in [f64::NAN, f64::INFINITY, -1.0, 1e40] {
+            assert_eq!(Quantity::of_estimate(nonsense), None);
+        }
     }
 
     /// Protects users from numbers that were not meant.

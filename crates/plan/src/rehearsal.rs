@@ -112,7 +112,7 @@ pub fn rehearse(
     threads: usize,
 ) -> Result<Rehearsed, RehearsalError> {
     let context = Context::new(input)?;
-    let rhythm = Rhythm::new(&context);
+    let rhythm = Rhythm::new(&context)?;
     let rates = rhythm.at(asked.at);
     let pools: Vec<_> = context.pools().into_iter().map(|id| (id.clone(), counted(&context, &id))).collect();
     for instead in &asked.limits {

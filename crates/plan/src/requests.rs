@@ -206,7 +206,14 @@ fn evidence(context: &Context<'_>, pool: &PoolWork, needed: &Needed) -> BTreeMap
         ),
         (format!("planned_mean_{dimension}"), json!(plan.mean_demand)),
         (format!("planned_{percentile}_{dimension}"), json!(plan.p95_floor)),
-        (format!("planned_{percentile}_with_headroom_{dimension}"), json!(plan.p95_need)),
+        (
+            if plan.forecast_p95 == Some(plan.p95_need) {
+                format!("planned_{percentile}_at_forecast_p95_{dimension}")
+            } else {
+                format!("planned_{percentile}_with_headroom_{dimension}")
+            },
+            json!(plan.p95_need),
+        ),
         ("counted_at".to_owned(), json!(plan.basis)),
         ("window_s".to_owned(), json!(plan.window_s)),
         ("n".to_owned(), json!(plan.n)),

@@ -1,8 +1,8 @@
 //! The instants that a plan looks at, and what runs at each.
 //!
 //! Every hour of every coming event, and the 168 hours after `as_of` for the ordinary week. Instants
-//! at which the same events are on in the same hour of the week share one state, so that a horizon of
-//! a year costs a few hundred sums. The invariant: instants are in order of time.
+//! at which the same events are on in the same hour of the week, in a week of the same growth, share one
+//! state, so that a horizon of a year costs a few hundred sums. The invariant: instants are in order of time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp, ToSpan};
 
 use crate::context::{Context, PlanError};
-use crate::rates::{Rates, Rhythm, hour_floor, slot};
+use crate::rates::{Alike, Rates, Rhythm, hour_floor};
 use crate::windows::EventWindows;
 
 /// Hours of the ordinary week that follows `as_of`.
@@ -51,12 +51,12 @@ pub(crate) fn minutes<'a>(context: &Context<'_>, rhythm: &Rhythm<'a>) -> Timelin
     instants.sort_unstable();
 
     let mut line = Timeline::default();
-    let mut seen: BTreeMap<(BTreeSet<&str>, usize), usize> = BTreeMap::new();
+    let mut seen: BTreeMap<(BTreeSet<&str>, Alike), usize> = BTreeMap::new();
     for (at, occurrence) in instants {
         let active = |occurrence: &&EventWindows| occurrence.contains(at);
         let events: BTreeSet<&str> =
             coming.iter().filter(active).map(|occurrence| occurrence.event.as_str()).collect();
-        let state = *seen.entry((events, slot(context, at))).or_insert_with(|| {
+        let state = *seen.entry((events, rhythm.alike(at))).or_insert_with(|| {
             line.states.push(rhythm.at(at));
             line.states.len() - 1
         });

@@ -4,16 +4,14 @@
 
 use plimsoll_replay::{Limit, Window};
 
-use crate::Warning;
 use crate::context::Context;
 use crate::deadline::lead;
 use crate::pools::PoolWork;
 use crate::quantity::Quantity;
-use crate::rates::{occurrences, run_minutes};
 use crate::requests::share;
 use crate::reservations::is_reserved;
 use crate::runs::coverage;
-use crate::spec::EventRate;
+use crate::{EventRatePlan, GrowthPlan, Warning};
 
 /// Days of telemetry below which profiles are thin (PLANNING, section 1).
 const ENOUGH_DAYS: u32 = 14;
@@ -23,10 +21,16 @@ const ENOUGH_RUNS: u64 = 20;
 const ENOUGH_COVERAGE: f64 = 0.95;
 
 /// All warnings, the history's first.
-pub(crate) fn warnings(context: &Context<'_>, pools: &[PoolWork]) -> Vec<Warning> {
+pub(crate) fn warnings(
+    context: &Context<'_>,
+    pools: &[PoolWork],
+    event_rates: &[EventRatePlan],
+    growth: &[GrowthPlan],
+) -> Vec<Warning> {
     let mut found = Vec::new();
     history(context, &mut found);
     workflows(context, &mut found);
+    rates(context, event_rates, growth, &mut found);
     for pool in pools {
         self::pool(context, pool, &mut found);
     }
@@ -114,27 +118,44 @@ fn workflows(context: &Context<'_>, found: &mut Vec<Warning>) {
                 format!("{} moves {name}, of which no run was measured: it is in no figure", event.name),
             );
         }
-        for (name, rate) in &event.workflows {
-            let Some(workflow) = context.workflow(name) else { continue };
-            let no_length = rate.in_flight.is_some() && run_minutes(workflow, &event.name).is_none();
-            let no_past =
-                *rate == EventRate::default() && occurrences(workflow, &event.name).next().is_none();
-            if no_length || no_past {
-                let missing = if no_length {
-                    "no finished run tells how long one takes"
-                } else {
-                    "no past occurrence was measured"
-                };
-                warn(
-                    found,
-                    "no_event_rate",
-                    format!(
-                        "{}: {missing}, so the rate of {name} is not known and it is in no figure",
-                        event.name
-                    ),
-                );
-            }
+    }
+}
+
+/// Rates of events that are assumed, unknown, or not what the spec says; and growth that is not.
+fn rates(context: &Context<'_>, events: &[EventRatePlan], growth: &[GrowthPlan], found: &mut Vec<Warning>) {
+    for row in events {
+        let (event, name) = (&row.event, &row.workflow);
+        let given = context.spec().events.iter().find(|given| given.name == *event);
+        let times = given.and_then(|given| given.workflows.get(name)?.multiplier.as_ref());
+        match (row.rate_from.as_deref(), times) {
+            (None, _) => warn(
+                found,
+                "no_event_rate",
+                format!("{event}: {}, so the rate of {name} is not known and it is in no figure", row.detail),
+            ),
+            (Some("assumed"), _) => warn(
+                found,
+                "assumed_event_rate",
+                format!("{event}: no occurrence of it was measured, so {name} is assumed at {}", row.detail),
+            ),
+            (Some("measured"), Some(times)) => warn(
+                found,
+                "multiplier_unused",
+                format!(
+                    "{event}: {} past occurrences of {name} were measured and count, the multiplier of {times} does not; give runs_per_min to overrule them",
+                    row.occurrences
+                ),
+            ),
+            _ => {}
         }
+    }
+    let unknown: Vec<&GrowthPlan> = growth.iter().filter(|row| row.method.is_none()).collect();
+    if let Some(first) = unknown.first() {
+        let others = match unknown.len() {
+            1 => String::new(),
+            n => format!(", and {} others", n - 1),
+        };
+        warn(found, "no_growth", format!("{}{others}: {}", first.workflow, first.detail));
     }
 }
 

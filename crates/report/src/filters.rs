@@ -37,6 +37,7 @@ pub(crate) fn register(env: &mut Environment<'_>) {
     env.add_filter("pool", |v: &Value| text(v, names::pool));
     env.add_filter("model", |v: &Value| text(v, |key| names::model(key).to_owned()));
     env.add_filter("short", |v: &Value| text(v, short_digest));
+    env.add_filter("rate_source", |v: &Value| text(v, names::rate));
     env.add_filter("budget", |v: &Value| text(v, names::budget));
     env.add_filter("evidence", evidence);
     env.add_filter("code", code);

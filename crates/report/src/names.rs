@@ -99,6 +99,7 @@ pub(crate) fn rate(key: &str) -> String {
         "runs_per_min" => "declared runs a minute".to_owned(),
         "measured" => "past occurrences".to_owned(),
         "multiplier" => "a declared multiplier".to_owned(),
+        "assumed" => "an assumption, since no occurrence was measured".to_owned(),
         "hour_of_week" => "the hour of the week".to_owned(),
         other => words(other),
     }

@@ -26,7 +26,7 @@ pub struct EventSpec {
     pub line: usize,
 }
 
-/// How fast runs start inside an event. At most one is given; none means "as past occurrences did".
+/// How fast runs start inside an event. At most one is given; none means "as past occurrences did", shrunk towards what is assumed of events.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EventRate {
@@ -34,6 +34,7 @@ pub struct EventRate {
     pub in_flight: Option<Quantity>,
     /// Runs started a minute.
     pub runs_per_min: Option<Quantity>,
-    /// Times the ordinary rate of that hour of the week.
+    /// Times the ordinary rate of that hour of the week, until an occurrence was measured: then that
+    /// counts.
     pub multiplier: Option<Quantity>,
 }

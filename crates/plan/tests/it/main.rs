@@ -9,6 +9,7 @@ mod ledger;
 mod limits;
 mod plan;
 mod properties;
+mod rates;
 mod replay;
 mod size;
 mod spec;

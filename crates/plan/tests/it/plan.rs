@@ -8,12 +8,12 @@ use plimsoll_plan::{
 
 use crate::world::{CLOSE, LAST_SAFE, SONNET, as_of, at, draw, invoices, measured, plan, plan_as_of, stat};
 
-fn row<'p>(plan: &'p Plan, pool: &str, dimension: &str) -> &'p DimensionPlan {
+pub(crate) fn row<'p>(plan: &'p Plan, pool: &str, dimension: &str) -> &'p DimensionPlan {
     let pool = plan.pools.iter().find(|row| row.pool == pool).unwrap();
     pool.dimensions.iter().find(|row| row.dimension == dimension).unwrap()
 }
 
-fn codes(plan: &Plan) -> Vec<&str> {
+pub(crate) fn codes(plan: &Plan) -> Vec<&str> {
     plan.warnings.iter().map(|warning| warning.code.as_str()).collect()
 }
 
@@ -236,30 +236,6 @@ fn throttled_occurrences_do_not_hide_demand() {
         censored.derivation
     );
     assert!(censored.derivation.iter().any(|line| line.contains("lower bound")));
-}
-
-/// Protects the other ways to give an event's rate.
-#[test]
-fn rates_come_from_what_the_spec_gives() {
-    let with = |rate: &str| {
-        let mut measured = measured();
-        measured.workflows[0].hourly_starts = (0..672)
-            .map(|hour| (at("2026-10-05T10:00:00Z") + jiff::SignedDuration::from_hours(hour), 60))
-            .collect();
-        measured.workflows[0].occurrences = vec![OccurrenceMeasured {
-            event: "month-end close".to_owned(),
-            start: at("2026-10-30T13:00:00Z"),
-            end: at("2026-10-30T16:00:00Z"),
-            runs: 1800,
-            ..OccurrenceMeasured::default()
-        }];
-        let plan = plan(&CLOSE.replace("{ in_flight = 40 }", rate), "", &measured);
-        let input = row(&plan, SONNET, "input_tokens_per_min");
-        (input.rate_from.clone(), input.mean_demand)
-    };
-    assert_eq!(with("{ runs_per_min = 20 }"), ("runs_per_min".to_owned(), 20 * 54_000));
-    assert_eq!(with("{ multiplier = 15 }"), ("multiplier".to_owned(), 15 * 54_000));
-    assert_eq!(with("{}"), ("measured".to_owned(), 10 * 54_000), "1,800 runs in three hours");
 }
 
 /// Protects an event whose rate cannot be known from being planned at the ordinary rate.

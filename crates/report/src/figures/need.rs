@@ -70,7 +70,9 @@ fn parts(dimension: &DimensionPlan, ask: u64) -> Vec<Part> {
     let (mean, floor) = (dimension.mean_demand, dimension.p95_floor);
     let (by_hand, need) = (dimension.p95_need, dimension.need);
     let part = |name: &str, delta: i64, kind: PartKind| Part { name: name.to_owned(), delta, kind };
-    let headroom = if floor > 0 {
+    let headroom = if dimension.forecast_p95 == Some(by_hand) {
+        "P95 of the forecast, more than headroom".to_owned()
+    } else if floor > 0 {
         let share = (by_hand as f64 - floor as f64) / floor as f64;
         format!("headroom {}", percent(share))
     } else {

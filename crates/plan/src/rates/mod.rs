@@ -1,0 +1,24 @@
+//! How fast every workflow starts runs, at each instant that a plan looks at, and how sure that is.
+//!
+//! The way through it: `days` cuts the lake into local days and tells normal ones apart, `load` is the
+//! rate of each hour of the week, `busy` the busy hour of normal days and of past events, `effect` what
+//! an event does to it, `growth` where the level is going, and `rhythm` puts them together.
+//! `document` is what the plan says of all that.
+
+mod busy;
+mod days;
+mod document;
+mod effect;
+mod forecasters;
+mod growth;
+mod load;
+mod outlook;
+mod past;
+mod rhythm;
+mod student;
+mod tell;
+
+pub use document::{EventRatePlan, GrowthAhead, GrowthPlan, GrowthScore, LoadPlan, OccurrencePlan};
+pub(crate) use past::{occurrences, run_minutes};
+pub(crate) use rhythm::{Alike, Rate, Rates, Rhythm, hour_floor};
+pub(crate) use tell::{event_rates, growth, load};

@@ -1,0 +1,260 @@
+//! How fast every workflow starts runs, at any instant of the horizon.
+//!
+//! Inside an event a workflow starts runs at its event rate, outside at the rate of that hour of the
+//! week, grown. Leaves what a run draws to `demand`. The invariant: every rate says what it came from,
+//! and a rate that cannot be known is absent, never zero.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::WorkflowMeasured;
+use crate::context::{Context, PlanError};
+use crate::overlap::holds;
+use crate::quantity::Quantity;
+use crate::rates::busy::{lived, normal};
+use crate::rates::days::{Days, Hours, moving};
+use crate::rates::effect::Prior;
+use crate::rates::growth::{Factor, Growth};
+use crate::rates::load::{Load, hours_of_history};
+use crate::rates::outlook::{Outlook, ratios};
+use crate::rates::past::run_minutes;
+use crate::windows::EventWindows;
+
+/// A rate and where it came from.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Rate {
+    /// Runs started a minute, as expected.
+    pub(crate) per_min: Quantity,
+    /// Runs started a minute that the forecast stays below at P95: the same where nothing was forecast.
+    pub(crate) high: Quantity,
+    /// runs_per_min, in_flight, measured, multiplier, assumed, hour_of_week.
+    pub(crate) from: &'static str,
+    /// The event that gave it.
+    pub(crate) event: Option<String>,
+    /// Weight of the workflow's own occurrences beside the prior, where past ones were used.
+    pub(crate) own_weight: Option<f64>,
+    /// How it came about, as a clause.
+    pub(crate) how: String,
+}
+
+impl Rate {
+    /// As the spec gives it: nothing was forecast.
+    fn given(per_min: Quantity, from: &'static str, event: &str, how: String) -> Self {
+        Self { high: per_min.clone(), per_min, from, event: Some(event.to_owned()), own_weight: None, how }
+    }
+}
+
+/// What every workflow does at once; workflows without a known rate are absent.
+pub(crate) type Rates<'a> = BTreeMap<&'a str, Rate>;
+
+/// Instants that are alike in all of these have the same ordinary rates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Alike {
+    /// Hour of the week, or of a holiday.
+    slot: usize,
+    /// Hour of the week, which a holiday is like where none was seen.
+    plain: usize,
+    /// Weeks ahead, as far as any growth is told.
+    weeks: usize,
+}
+
+/// What was learned of one workflow.
+#[derive(Debug)]
+pub(crate) struct Learned<'a> {
+    pub(crate) measured: &'a WorkflowMeasured,
+    pub(crate) load: Load,
+    pub(crate) growth: Growth,
+    /// By event that moves it.
+    pub(crate) outlooks: BTreeMap<&'a str, Outlook>,
+}
+
+/// Rates of all workflows at any instant.
+#[derive(Debug)]
+pub(crate) struct Rhythm<'a> {
+    context: &'a Context<'a>,
+    hours: Hours,
+    /// What is believed of an event before it is seen.
+    pub(crate) prior: Prior,
+    pub(crate) workflows: BTreeMap<&'a str, Learned<'a>>,
+}
+
+impl<'a> Rhythm<'a> {
+    pub(crate) fn new(context: &'a Context<'a>) -> Result<Self, PlanError> {
+        let hours = Hours::new(context);
+        let (days, history) = (Days::new(context)?, hours_of_history(context, &hours));
+        let moving = moving(context);
+        let learn = |measured: &'a WorkflowMeasured| {
+            let moved = moving.get(measured.workflow.as_str()).map_or(&[][..], Vec::as_slice);
+            let starts = days.starts(context, measured, moved);
+            let normal = normal(&starts, context.today);
+            let events = context.spec().events.iter();
+            let events = events.filter(|event| event.workflows.contains_key(&measured.workflow));
+            let outlook = |name: &'a str| {
+                let lived = lived(context, measured, moved, &starts, name);
+                (name, Outlook { lived, normal: normal.clone(), effect: None })
+            };
+            let learned = Learned {
+                measured,
+                load: Load::new(measured, moved, &history),
+                growth: Growth::of(context, &starts),
+                outlooks: events.map(|event| outlook(&event.name)).collect(),
+            };
+            (measured.workflow.as_str(), learned)
+        };
+        let mut workflows: BTreeMap<_, _> = context.measured().workflows.iter().map(learn).collect();
+        // Of each workflow the event that it lived most often teaches the prior.
+        let taught = |learned: &Learned<'_>| {
+            let outlooks = learned.outlooks.values();
+            outlooks.map(|outlook| ratios(&outlook.lived, |one| !one.censored)).max_by_key(Vec::len)
+        };
+        let taught: Vec<Vec<f64>> = workflows.values().filter_map(taught).collect();
+        let prior = Prior::learned(&taught).unwrap_or_default();
+        for outlook in workflows.values_mut().flat_map(|learned| learned.outlooks.values_mut()) {
+            let Outlook { lived, normal, .. } = std::mem::take(outlook);
+            *outlook = Outlook::new(lived, normal, &prior);
+        }
+        Ok(Self { context, hours, prior, workflows })
+    }
+
+    /// Runs a minute of every workflow at an instant.
+    pub(crate) fn at(&self, at: Timestamp) -> Rates<'a> {
+        let active: Vec<&EventWindows> =
+            self.context.windows.coming.iter().filter(|occurrence| occurrence.contains(at)).collect();
+        let mut rates = Rates::new();
+        for (name, learned) in &self.workflows {
+            let moves =
+                |event: &&&EventWindows| event.workflows.contains_key(*name) && holds(event, &active, name);
+            // At most one event moves a workflow at once. One whose rate is not known has none: the
+            // ordinary rate would understate it.
+            let rate = match active.iter().find(moves) {
+                Some(event) => self.in_event(learned, event, at),
+                None => self.ordinary(learned, at),
+            };
+            rates.extend(rate.map(|rate| (*name, rate)));
+        }
+        rates
+    }
+
+    /// What tells the ordinary rates of an instant from those of another.
+    pub(crate) fn alike(&self, at: Timestamp) -> Alike {
+        let grows = self.workflows.values().any(|learned| matches!(learned.growth, Growth::Known(_)));
+        Alike {
+            slot: self.hours.slot(self.context, at),
+            plain: Hours::plain(self.context, at),
+            weeks: if grows { Growth::weeks_ahead(self.context, at) } else { 0 },
+        }
+    }
+
+    /// Runs of every workflow over a local day, told as a rate whose unit is the day.
+    pub(crate) fn on(&self, day: Date) -> Result<Rates<'a>, PlanError> {
+        let calendar = self.context.input.calendar;
+        let (mut at, end) = (calendar.start_of_day(day)?, calendar.start_of_day(day.tomorrow()?)?);
+        let quarter = SignedDuration::from_mins(15);
+        let mut day = Rates::new();
+        while at < end {
+            for (workflow, rate) in self.at(at) {
+                let (runs, high) = (&rate.per_min * &15.into(), &rate.high * &15.into());
+                day.entry(workflow)
+                    .and_modify(|sum| {
+                        sum.per_min = &sum.per_min + &runs;
+                        sum.high = &sum.high + &high;
+                        if rate.event.is_some() {
+                            (sum.from, sum.event, sum.own_weight, sum.how) =
+                                (rate.from, rate.event.clone(), rate.own_weight, rate.how.clone());
+                        }
+                    })
+                    .or_insert(Rate { per_min: runs, high, ..rate });
+            }
+            at = at.checked_add(quarter)?;
+        }
+        Ok(day)
+    }
+
+    /// Growth of a workflow until an instant.
+    pub(crate) fn growth(&self, learned: &Learned<'_>, at: Timestamp) -> Factor {
+        learned.growth.after(Growth::weeks_ahead(self.context, at))
+    }
+
+    /// Mean rate of that hour of the week outside the workflow's own events, grown.
+    fn ordinary(&self, learned: &Learned<'_>, at: Timestamp) -> Option<Rate> {
+        let slot = self.hours.slot(self.context, at);
+        let holiday = learned.load.mean(slot);
+        let usual = holiday.or_else(|| learned.load.mean(Hours::plain(self.context, at)))?;
+        let how = format!("{usual} runs/min, the mean of that hour of the week in the history");
+        let growth = self.growth(learned, at);
+        let rate = Rate {
+            per_min: usual.clone(),
+            high: usual.clone(),
+            from: "hour_of_week",
+            event: None,
+            own_weight: None,
+            how,
+        };
+        if growth == Factor::NONE {
+            return Some(rate);
+        }
+        let grown = |factor: f64| Some(&usual * &Quantity::of_estimate(factor)?);
+        Some(Rate {
+            per_min: grown(growth.point)?,
+            high: grown(growth.high)?,
+            how: format!("{}, grown {:.3} times ({:.3} at P95)", rate.how, growth.point, growth.high),
+            ..rate
+        })
+    }
+
+    /// The rate inside an event: as the spec has it, else as past occurrences were, else the spec's
+    /// multiplier, else what is assumed of events.
+    pub(crate) fn in_event(
+        &self,
+        learned: &Learned<'_>,
+        occurrence: &EventWindows,
+        at: Timestamp,
+    ) -> Option<Rate> {
+        let workflow = learned.measured;
+        let name = occurrence.event.as_str();
+        let rate = occurrence.workflows.get(&workflow.workflow)?;
+        if let Some(runs) = &rate.runs_per_min {
+            let how = format!("{runs} runs/min, as the spec has it");
+            return Some(Rate::given(runs.clone(), "runs_per_min", name, how));
+        }
+        if let Some(in_flight) = &rate.in_flight {
+            let (minutes, whose) = run_minutes(workflow, name)?;
+            let per_min = in_flight.over(&minutes)?;
+            let how =
+                format!("{in_flight} in flight / {minutes} min mean run ({whose}) = {per_min} runs/min");
+            return Some(Rate::given(per_min, "in_flight", name, how));
+        }
+        let outlook = learned.outlooks.get(name)?;
+        if let (Some(times), true) = (&rate.multiplier, outlook.lived.is_empty()) {
+            let usual = self.ordinary(learned, at)?;
+            let how = format!("{times} x {}", usual.how);
+            return Some(Rate {
+                per_min: &usual.per_min * times,
+                high: &usual.high * times,
+                from: "multiplier",
+                event: Some(name.to_owned()),
+                own_weight: None,
+                how,
+            });
+        }
+        let growth = self.growth(learned, at);
+        let expected = outlook.expected(growth)?;
+        let how = outlook.told(&expected, growth, &self.prior);
+        Some(Rate {
+            per_min: expected.p50,
+            high: expected.planned,
+            from: if outlook.lived.is_empty() { "assumed" } else { "measured" },
+            event: Some(name.to_owned()),
+            own_weight: outlook.effect.as_ref().map(super::effect::Effect::own_weight),
+            how,
+        })
+    }
+}
+
+/// The start of the UTC hour.
+pub(crate) fn hour_floor(at: Timestamp) -> Timestamp {
+    let seconds = at.as_second();
+    Timestamp::from_second(seconds - seconds.rem_euclid(3600)).unwrap_or(at)
+}
