@@ -1,6 +1,6 @@
 -- Whole finished runs to replay: of each workflow over the history, and inside the past occurrences of
--- each event; at most 400 of each, always the same ones. A call is told once, by the attempt that was let
--- in: its wait for a limit is left out, since a replay makes waits of its own.
+-- each event; at most 400 of each, scattered over the time and always the same ones. A call is told once,
+-- by the attempt that was let in: its wait for a limit is left out, since a replay makes waits of its own.
 WITH candidates AS (
   SELECT CAST(NULL AS VARCHAR) AS event, workflow, run_id, start_time
   FROM runs
@@ -12,7 +12,8 @@ WITH candidates AS (
 ), sampled AS (
   SELECT event, workflow, run_id, start_time
   FROM (
-    SELECT *, row_number() OVER (PARTITION BY workflow, event ORDER BY md5(run_id), run_id) AS place
+    SELECT *, row_number() OVER (PARTITION BY workflow, event
+      ORDER BY CAST(start_time AS BIGINT) % 1000003 * 7919 % 1000003, run_id) AS place
     FROM candidates
   )
   WHERE place <= 400
@@ -44,4 +45,4 @@ SELECT s.event, s.workflow,
 FROM sampled s
 JOIN calls c ON c.run_id = s.run_id
 GROUP BY s.event, s.workflow, s.run_id
-ORDER BY s.event, s.workflow, md5(s.run_id), s.run_id
+ORDER BY s.event, s.workflow, s.run_id
