@@ -6,14 +6,10 @@ WITH hours AS (
   FROM runs
   WHERE workflow IS NOT NULL AND start_time < $to
   GROUP BY workflow, date_trunc('hour', start_time)
-), seconds AS (
-  SELECT r.workflow, (CAST(r.start_time AS BIGINT) - CAST(h.hour AS BIGINT)) / 1000000 AS second, count(*) AS starts
-  FROM runs r
-  JOIN hours h ON h.workflow = r.workflow AND h.hour = date_trunc('hour', r.start_time)
-  WHERE h.place = 1
-  GROUP BY r.workflow, (CAST(r.start_time AS BIGINT) - CAST(h.hour AS BIGINT)) / 1000000
 )
-SELECT workflow, array_agg(named_struct('second', second, 'starts', starts) ORDER BY second) AS seconds
-FROM seconds
-GROUP BY workflow
-ORDER BY workflow
+SELECT r.workflow, (CAST(r.start_time AS BIGINT) - CAST(h.hour AS BIGINT)) / 1000000 AS second, count(*) AS starts
+FROM runs r
+JOIN hours h ON h.workflow = r.workflow AND h.hour = date_trunc('hour', r.start_time)
+WHERE h.place = 1
+GROUP BY r.workflow, (CAST(r.start_time AS BIGINT) - CAST(h.hour AS BIGINT)) / 1000000
+ORDER BY r.workflow, second

@@ -1,6 +1,7 @@
--- Whole finished runs to replay: of each workflow over the history, and inside the past occurrences of
--- each event; at most 400 of each, scattered over the time and always the same ones. A call is told once,
--- by the attempt that was let in: its wait for a limit is left out, since a replay makes waits of its own.
+-- Whole finished runs to replay, a row a call: of each workflow over the history, and inside the past
+-- occurrences of each event; at most 400 of each, scattered over the time and always the same ones. A call
+-- is told once, by the attempt that was let in: its wait for a limit is left out, since a replay makes
+-- waits of its own.
 WITH candidates AS (
   SELECT CAST(NULL AS VARCHAR) AS event, workflow, run_id, start_time
   FROM runs
@@ -30,19 +31,14 @@ WITH candidates AS (
   LEFT JOIN model_calls c ON c.run_id = a.run_id AND c.span_id = a.operation_span_id
   WHERE a.place = 1
 )
-SELECT s.event, s.workflow,
-  array_agg(named_struct(
-    'account', c.account, 'region', c.region, 'pool', c.pool,
-    'wanted_us', CAST(c.wanted AS BIGINT) - CAST(s.start_time AS BIGINT),
-    'start_us', CAST(c.start_time AS BIGINT) - CAST(s.start_time AS BIGINT),
-    'latency_us', CAST(round(coalesce(c.duration_ms, 0) * 1000) AS BIGINT),
-    'ttft_us', CAST(round(c.ttft_ms * 1000) AS BIGINT),
-    'billed', c.billed AND NOT c.throttled,
-    'input_tokens', c.input_tokens, 'input_uncached', c.input_uncached,
-    'cache_read', c.cache_read, 'cache_write', c.cache_write, 'output_tokens', c.output_tokens,
-    'reasoning_tokens', c.reasoning_tokens, 'max_output_tokens', c.max_output_tokens
-  ) ORDER BY c.wanted, c.operation_span_id) AS calls
+SELECT s.event, s.workflow, s.run_id, c.account, c.region, c.pool,
+  CAST(c.wanted AS BIGINT) - CAST(s.start_time AS BIGINT) AS wanted_us,
+  CAST(c.start_time AS BIGINT) - CAST(s.start_time AS BIGINT) AS start_us,
+  CAST(round(coalesce(c.duration_ms, 0) * 1000) AS BIGINT) AS latency_us,
+  CAST(round(c.ttft_ms * 1000) AS BIGINT) AS ttft_us,
+  c.billed AND NOT c.throttled AS billed,
+  c.input_tokens, c.input_uncached, c.cache_read, c.cache_write, c.output_tokens, c.reasoning_tokens,
+  c.max_output_tokens
 FROM sampled s
 JOIN calls c ON c.run_id = s.run_id
-GROUP BY s.event, s.workflow, s.run_id
-ORDER BY s.event, s.workflow, s.run_id
+ORDER BY s.event, s.workflow, s.run_id, c.wanted, c.operation_span_id

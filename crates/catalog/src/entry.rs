@@ -117,6 +117,10 @@ impl Entry {
     /// What a call costs on demand on `as_of`, USD; none while a price is not known. A tier has prices
     /// of its own, or a known factor over the standard ones; else its cost is unknown.
     pub fn cost(&self, call: &Call, as_of: Date) -> Option<Decimal> {
+        // What used nothing costs nothing, whatever the price.
+        if call.billed_tokens() == 0 {
+            return Some(Decimal::ZERO);
+        }
         if let Some(price) = self.price_of(call.tier, as_of) {
             return price.cost(call);
         }

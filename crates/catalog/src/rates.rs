@@ -75,8 +75,9 @@ pub struct Rates<'a> {
     settlement: Lines,
     /// What an unset `max_tokens` is admitted at; none for the output that came.
     unset: Option<u64>,
-    /// Input above which other weights or prices may hold.
-    longest: u64,
+    /// Input above which other weights or prices may hold; none where the calls draw on other pools' limits, which
+    /// the row says call by call.
+    longest: Option<u64>,
     /// Units that are held cover the calls.
     covered: bool,
     prices: Prices<'a>,
@@ -145,7 +146,6 @@ impl<'a> Rates<'a> {
         let above = |price: &TokenPrice| price.long_context.as_ref().map(|long| long.above);
         let long_prices = prices.of.iter().flat_map(|(row, ..)| &row.prices).filter_map(above);
         let longest = meter.long_context.as_ref().map(|long| long.above).into_iter().chain(long_prices).min();
-        // Calls of a tier that draws on the limits of other pools: the row says so, call by call.
         let draws = entry.meter(&Call { tier, ..Call::default() }).settlement.requests > 0;
         Self {
             entry,
@@ -157,7 +157,7 @@ impl<'a> Rates<'a> {
                 UnsetMaxOutput::Zero => Some(0),
                 UnsetMaxOutput::Unknown => None,
             },
-            longest: if draws { longest.unwrap_or(u64::MAX) } else { 0 },
+            longest: draws.then_some(longest.unwrap_or(u64::MAX)),
             covered,
             prices,
         }
@@ -215,7 +215,8 @@ impl<'a> Rates<'a> {
         let elsewhere = call.audio_cache_read | call.output_audio | call.output_image;
         let small = tokens.iter().fold(0, |all, tokens| all | tokens) < MOST_TOKENS;
         let usual = elsewhere == 0 && !call.us_only && call.status.is_none_or(|status| status < 400);
-        let short = tokens[..5].iter().fold(0, |sum: u64, tokens| sum.wrapping_add(*tokens)) <= self.longest;
+        let input = tokens[..5].iter().fold(0, |sum: u64, tokens| sum.wrapping_add(*tokens));
+        let short = self.longest.is_some_and(|longest| input <= longest);
         // Below 2^29, so nothing is cut off.
         (small && usual && short).then(|| tokens.map(|tokens| tokens as u32))
     }

@@ -16,7 +16,7 @@ use datafusion::{common::ScalarValue, error::DataFusionError};
 use jiff::Timestamp;
 use plimsoll_plan::{
     BusySecond, History, InFlightMeasured, Measured, OccurrenceMeasured, Peaks, PoolHour, PoolMeasured,
-    RunDraw, SampledRun, Stat, TokenSums, Windows, WorkflowMeasured, WorkflowShare,
+    RunDraw, SampledCall, SampledRun, Stat, TokenSums, Windows, WorkflowMeasured, WorkflowShare,
 };
 use serde::{Deserialize, de::DeserializeOwned};
 
@@ -57,7 +57,7 @@ pub async fn measure(
         workflows: queries.workflows().await?,
         pools: queries.pools(&history).await?,
         in_flight: queries.rows::<InFlightMeasured>("in_flight").await?,
-        sampled_runs: queries.rows::<SampledRun>("sampled_runs").await?,
+        sampled_runs: queries.sampled_runs().await?,
         history,
     })
 }
@@ -121,7 +121,17 @@ struct HourRow {
 #[derive(Deserialize)]
 struct BusyRow {
     workflow: String,
-    seconds: Vec<BusySecond>,
+    #[serde(flatten)]
+    second: BusySecond,
+}
+
+#[derive(Deserialize)]
+struct SampledRow {
+    event: Option<String>,
+    workflow: String,
+    run_id: String,
+    #[serde(flatten)]
+    call: SampledCall,
 }
 
 #[derive(Deserialize)]
@@ -304,10 +314,26 @@ impl Queries<'_> {
         }
         for row in self.rows::<BusyRow>("busy_seconds").await? {
             if let Some(workflow) = found.get_mut(&row.workflow) {
-                workflow.busy_seconds = row.seconds;
+                workflow.busy_seconds.push(row.second);
             }
         }
         Ok(found.into_values().collect())
+    }
+
+    /// Runs to replay, whole: their calls come one behind the other.
+    async fn sampled_runs(&self) -> Result<Vec<SampledRun>, ProfileError> {
+        let mut runs: Vec<SampledRun> = Vec::new();
+        let mut last = None;
+        for SampledRow { event, workflow, run_id, call } in self.rows("sampled_runs").await? {
+            if last.as_ref() != Some(&(event.clone(), run_id.clone())) {
+                last = Some((event.clone(), run_id));
+                runs.push(SampledRun { event, workflow, calls: Vec::new() });
+            }
+            if let Some(run) = runs.last_mut() {
+                run.calls.push(call);
+            }
+        }
+        Ok(runs)
     }
 
     async fn pools(&self, history: &History) -> Result<Vec<PoolMeasured>, ProfileError> {
