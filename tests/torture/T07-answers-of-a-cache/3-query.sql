@@ -1,2 +1,2 @@
 -- Call by call, the cached one first.
-SELECT attempts, cost_usd FROM model_calls ORDER BY start_time
+SELECT cost_usd FROM model_calls ORDER BY start_time

@@ -67,8 +67,8 @@ proptest! {
     #[test]
     fn rates_are_the_rows_own(usual in usual_call(), any in any_call()) {
         let catalog = catalog();
-        agree(&catalog, usual)?;
-        agree(&catalog, any)?;
+        agree(catalog, usual)?;
+        agree(catalog, any)?;
     }
 }
 
