@@ -24,6 +24,7 @@ def planner(company, tmp_path):
 
 
 def plan(planner, *arguments, **options):
+    """The plan of the day that the tests are about, as JSON."""
     return planner.json("plan", "--as-of", AS_OF, *arguments, **options)
 
 
@@ -49,8 +50,9 @@ def test_a_plan_is_recorded_once(planner):
 
 def test_what_is_due(planner):
     """Protects the person on duty: what is due is listed by day, and the exit code says whether anything is."""
-    due = json.loads(planner.run(
-        "--format", "json", "plan", "--as-of", AS_OF, "--check", "--within", "30d", code=10).stdout)
+    due = json.loads(
+        planner.run("--format", "json", "plan", "--as-of", AS_OF, "--check", "--within", "30d", code=10).stdout
+    )
     assert [row["by"] for row in due] == sorted(row["by"] for row in due)
     kinds = {row["kind"] for row in due}
     assert "reservation" in kinds and kinds & {"file", "late"}, due
@@ -87,7 +89,7 @@ def test_how_a_figure_came_about(planner, tmp_path):
     assert draws and all({"from", "to"} <= set(each["parameters"]) for each in draws)
     shown = planner.run("plan", "--as-of", AS_OF, "--explain", SONNET, request["dimension"]).stdout.decode()
     assert "step by step" in shown and draws[0]["source"] in shown
-    said = planner.run("plan", "--as-of", AS_OF, "--explain", SONNET, "token_per_min", code=2).stderr.decode()
+    said = planner.run("plan", "--as-of", AS_OF, "--explain", SONNET, "input_token_per_min", code=2).stderr.decode()
     assert "did you mean" in said, said
 
 

@@ -119,8 +119,9 @@ def test_the_page_on_sizing(plimsoll, command, expected):
 
 def test_a_pool_in_full(plimsoll):
     """Protects the keys that scripts read, money as text, and the break-even of every term."""
-    command = "--pool azure.ai.openai/provisioned/global/gpt-5.6-sol --rpm 1157/60 --input-tokens 1000 --output-tokens 300"
-    answer = plimsoll.json("size", *command.split())
+    pool = "azure.ai.openai/provisioned/global/gpt-5.6-sol"
+    command = "--rpm 1157/60 --input-tokens 1000 --output-tokens 300"
+    answer = plimsoll.json("size", "--pool", pool, *command.split())
     hourly = {term["term"]: (term["hourly_usd"], term["break_even"]) for term in answer["terms"]}
     assert hourly == {"hourly": ("45.00", "2.78"), "1-month": ("16.03", "0.99"), "1-year": ("13.62", "0.84")}
     assert answer["on_demand"]["hourly_usd"] == "16.20"
@@ -129,14 +130,17 @@ def test_a_pool_in_full(plimsoll):
 
 def test_a_limit_of_a_pool(plimsoll):
     """Protects admission: an unset max_tokens reserves the model's maximum, so 31 calls fit where 1,333 would."""
-    command = "size --pool aws.bedrock/runtime/geo/claude-sonnet-4.5 --rpm 1 --input-tokens 500 --limit tokens_per_min=2000000"
-    fits = [plimsoll.json(*command.split(), *more)["rates"][0]["limit_fits_calls"] for more in ([], ["--max-tokens", "1000"])]
+    pool = "aws.bedrock/runtime/geo/claude-sonnet-4.5"
+    command = ("size", "--pool", pool, "--rpm", "1", "--input-tokens", "500", "--limit", "tokens_per_min=2000000")
+    answers = [plimsoll.json(*command, *more) for more in ([], ["--max-tokens", "1000"])]
+    fits = [answer["rates"][0]["limit_fits_calls"] for answer in answers]
     assert fits == [31, 1333]
 
 
 def test_a_retired_model_answers(plimsoll):
     """Protects old plans: the row of a retired model answers, and says so."""
-    answer = plimsoll.json("size", *"--pool gcp.vertex_ai/provisioned/global/gemini-2.0-flash --qps 10 --input-tokens 100".split())
+    pool = "gcp.vertex_ai/provisioned/global/gemini-2.0-flash"
+    answer = plimsoll.json("size", "--pool", pool, "--qps", "10", "--input-tokens", "100")
     assert answer["units"] == 1
     assert any("was retired on 2026-06-01" in warning for warning in answer["warnings"])
 
@@ -146,7 +150,12 @@ def test_the_sample_worksheet(plimsoll):
     sample = str(ROOT / "schemas" / "config" / "worksheet-claims.toml")
     lines = plimsoll.json("size", "-f", sample)
     first = lines[0]
-    assert (first["scenario"], first["percentile"], first["units"], first["usd_per_hour"]) == ("base", "p50", "40", "14.25")
+    assert (first["scenario"], first["percentile"], first["units"], first["usd_per_hour"]) == (
+        "base",
+        "p50",
+        "40",
+        "14.25",
+    )
     table = plimsoll.run("size", "-f", sample).stdout.decode()
     assert table.count("scenario: ") == 4
     csv = plimsoll.run("size", "-f", sample, "--format", "csv").stdout.decode().splitlines()
@@ -156,7 +165,10 @@ def test_the_sample_worksheet(plimsoll):
 @pytest.mark.parametrize(
     "flags, hint",
     [
-        ("--pool azure.ai.openai/provisioned/datazone/gpt-5.22 --rpm 1", "azure.ai.openai/provisioned/datazone/gpt-5.2`"),
+        (
+            "--pool azure.ai.openai/provisioned/datazone/gpt-5.22 --rpm 1",
+            "azure.ai.openai/provisioned/datazone/gpt-5.2`",
+        ),
         ("--pool gpt-5.2 --rpm 1", "provider/product/scope/model"),
         ("--pool openai/direct/global/gpt-5", "no rate is given"),
         ("--pool openai/direct/global/gpt-5 --rpm 1 --cache-rate 7", "cache_rate is 7"),
