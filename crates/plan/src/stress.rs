@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use plimsoll_replay::{Outcome, Replay, World, replay_all};
 use rust_decimal::Decimal;
 
@@ -15,13 +15,17 @@ use crate::context::{Context, PoolId};
 use crate::demand::Counted;
 use crate::pools::{PoolWork, counted, limit_on};
 use crate::quantity::Quantity;
-use crate::rates::Rhythm;
+use crate::rates::{Rhythm, hour_floor};
 use crate::replayed::targets;
 use crate::stage::Stage;
 use crate::{ScenarioResult, StressResult};
 
-/// Instants that are looked at: those that bind a pool, the earliest first.
-const INSTANTS: usize = 4;
+/// Instants that are looked at: those that bind a pool, and the busiest hour of each pool that has a fallback,
+/// the earliest first.
+const INSTANTS: usize = 6;
+
+/// Hours of the week after `as_of`, of which one is a pool's busiest.
+const WEEK_HOURS: i64 = 168;
 
 /// Replays of an instant, and minutes of each at most.
 const SEEDS: u64 = 2;
@@ -122,7 +126,12 @@ struct Theatre<'a> {
 impl Theatre<'_> {
     /// The instants that bind a pool, each with what holds there as expected.
     fn scenes<'r>(&self, rhythm: &Rhythm<'r>) -> Vec<Scene<'r>> {
-        let instants: BTreeSet<Timestamp> = self.pools.iter().filter_map(|pool| pool.binding()?.at).collect();
+        let with_fallback =
+            |pool: &&PoolWork| self.context.pool_spec(&pool.id).is_some_and(|spec| spec.fallback.is_some());
+        let busiest = self.pools.iter().filter(with_fallback);
+        let busiest = busiest.filter_map(|pool| self.busiest_hour(rhythm, &pool.id));
+        let instants: BTreeSet<Timestamp> =
+            self.pools.iter().filter_map(|pool| pool.binding()?.at).chain(busiest).collect();
         let scene = |at: Timestamp| {
             let mut scene = Scene { at, rates: rhythm.at(at), holds: Vec::new(), usd_an_hour: None };
             let world = self.world(at, 100);
@@ -141,6 +150,24 @@ impl Theatre<'_> {
             Some(scene)
         };
         instants.into_iter().take(INSTANTS).filter_map(scene).collect()
+    }
+
+    /// The hour of the coming week at which most runs start that draw on a pool; `None` where none does.
+    fn busiest_hour(&self, rhythm: &Rhythm<'_>, pool: &PoolId) -> Option<Timestamp> {
+        let first = hour_floor(self.context.input.as_of);
+        let runs = |at: &Timestamp| -> Quantity {
+            let draws = |name: &str| {
+                let workflow = self.context.workflow(name);
+                workflow.is_some_and(|workflow| workflow.draws.iter().any(|draw| draw.pool == pool.pool))
+            };
+            rhythm.at(*at).iter().filter(|(name, _)| draws(name)).map(|(_, rate)| rate.per_min.clone()).sum()
+        };
+        let hours =
+            (1..=WEEK_HOURS).filter_map(|hour| first.checked_add(SignedDuration::from_hours(hour)).ok());
+        let busiest = hours
+            .map(|at| (runs(&at), at))
+            .max_by(|one, other| one.0.cmp(&other.0).then(other.1.cmp(&one.1)));
+        busiest.filter(|(runs, _)| !runs.is_zero()).map(|(_, at)| at)
     }
 
     /// One stress over all scenes: the first that it breaks, else the last that it holds at.

@@ -131,3 +131,25 @@ fn an_unknown_limit_is_refused() {
     let error = rehearse(&input, &asked, 1).unwrap_err().to_string();
     assert!(error.contains("draws tokens_per_min"), "{error}");
 }
+
+/// Protects the stress table: every stress of the policy is replayed at what is asked for; the close holds
+/// with a third of the limit gone, since the step asked for is far above the need, and breaks on three
+/// times the runs.
+#[test]
+fn stresses_are_replayed_at_what_is_asked_for() {
+    let made = plan(CLOSE, "", &with_runs());
+    assert_eq!(
+        made.pools[0].dimensions.iter().find(|row| row.dimension == INPUT).unwrap().ask,
+        Some(2_000_000)
+    );
+    assert_eq!(made.stress.len(), 10);
+    for stress in &made.stress {
+        assert_eq!(stress.holds, stress.breaks.is_none(), "{stress:?}");
+        assert_eq!(stress.holds, stress.tiers.is_empty() && stress.first.is_none(), "{stress:?}");
+    }
+    let holds = |name: &str| made.stress.iter().find(|stress| stress.stress == name).unwrap().holds;
+    assert!(holds("limits -30 %") && holds("latency x2") && holds("price +25 %"));
+    let burst = made.scenarios.iter().find(|scenario| scenario.scenario == "success burst").unwrap();
+    assert!(!burst.holds && (2.0..=3.0).contains(&burst.factor), "{burst:?}");
+    assert!(made.scenarios.iter().find(|scenario| scenario.scenario == "expected").unwrap().holds);
+}
