@@ -37,8 +37,10 @@ SELECT s.event, s.workflow, s.run_id, c.account, c.region, c.pool,
   CAST(round(coalesce(c.duration_ms, 0) * 1000) AS BIGINT) AS latency_us,
   CAST(round(c.ttft_ms * 1000) AS BIGINT) AS ttft_us,
   c.billed AND NOT c.throttled AS billed,
-  c.input_tokens, c.input_uncached, c.cache_read, c.cache_write, c.output_tokens, c.reasoning_tokens,
-  c.max_output_tokens
+  c.input_tokens, c.input_uncached, c.cache_read, c.cache_write,
+  -- Embeddings and reranking have no output to tell of.
+  coalesce(c.output_tokens, CASE WHEN c.kind <> 'model_call' AND c.input_tokens IS NOT NULL THEN 0 END) AS output_tokens,
+  c.reasoning_tokens, c.max_output_tokens
 FROM sampled s
 JOIN calls c ON c.run_id = s.run_id
 ORDER BY s.event, s.workflow, s.run_id, c.wanted, c.operation_span_id
