@@ -11,7 +11,7 @@ from support.command import Plimsoll
 
 ROOT = Path(__file__).resolve().parents[2]
 # Runs and tokens enough for percentiles to differ, few enough for an unoptimised build.
-DEMO_SCALE = "0.02"
+DEMO_SCALE = "0.1"
 
 
 def pytest_addoption(parser):

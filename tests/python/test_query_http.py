@@ -43,7 +43,7 @@ def server(binary, tmp_path_factory):
 def test_json_and_arrow(server):
     """Protects the two encodings, and that an answer says which round it was read from."""
     status, headers, body = ask(server, "SELECT model_calls, input_tokens, cost_usd FROM runs")
-    assert (status, json.loads(body)) == (200, [{"model_calls": 3, "input_tokens": 300, "cost_usd": None}])
+    assert (status, json.loads(body)) == (200, [{"model_calls": 3, "input_tokens": 300, "cost_usd": 0.00135}])
     assert headers["plimsoll-lake-version"] == "1"
     status, _, body = ask(
         server, json.dumps({"query": "SELECT input_tokens FROM runs"}), "application/json", Accept=ARROW
