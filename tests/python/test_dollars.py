@@ -57,7 +57,7 @@ WITH used AS (
 SELECT *, CASE
     WHEN nothing THEN 0
     WHEN price_longest < input_uncached + cache_read + cache_write THEN error('a long context')
-    ELSE input_uncached * price_input_uncached + output * price_output
+    ELSE input_uncached * price_input_uncached + CASE WHEN output > 0 THEN output * price_output ELSE output END
       + CASE WHEN cache_read > 0 THEN cache_read * price_cache_read ELSE 0 END
       + CASE WHEN cache_write > 0 THEN cache_write * price_cache_write ELSE 0 END
   END AS list_pico,

@@ -79,9 +79,19 @@ impl Candidate<'_> {
             && let Some(replay) = self.rates.and_then(|rates| replayed(context, pool, counted, rates))
         {
             shown.need = (&Quantity::from(replay.most) * &self.demand.margin(context)).ceil();
+            // Runs that were throttled are a lower bound of what they wanted: no replay of them tells that
+            // less is enough than the percentile says.
+            if self.was_throttled(context) {
+                shown.need = shown.need.max(self.p95_need);
+            }
             shown.replay = Some(replay);
         }
         shown
+    }
+
+    /// Whether a limit refused anything in the past occurrences of its event.
+    fn was_throttled(&self, context: &Context<'_>) -> bool {
+        self.occurrence.is_some_and(|occurrence| past(context, &self.demand, &occurrence.event).1 > 0.0)
     }
 
     /// Whether both look at the same rates, so that one replay tells of both.
@@ -401,8 +411,15 @@ fn replay_told(context: &Context<'_>, chosen: &Candidate<'_>, replay: &ReplayPla
         replay.seeds,
         replay.runs,
         margin_told(context, &chosen.demand),
-        Quantity::from(chosen.need)
+        Quantity::from((&most * &chosen.demand.margin(context)).ceil())
     )];
+    if chosen.need == chosen.p95_need && chosen.was_throttled(context) {
+        lines.push(format!(
+            "past occurrences were throttled, so what was replayed is a lower bound, and the {percentile} counts: {}",
+            Quantity::from(chosen.need)
+        ));
+        return lines;
+    }
     let third = Quantity::ratio(4, 3).unwrap_or_default();
     let (need, floor) = (Quantity::from(chosen.need), Quantity::from(chosen.p95_need));
     let upper = Quantity::from(replay.upper);
