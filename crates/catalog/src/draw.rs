@@ -1,6 +1,6 @@
 //! What a call takes from limits: an amount of each measure, at its start and at its end.
 
-use crate::Measure;
+use crate::{Call, Measure};
 
 /// What a call draws, by measure.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,6 +36,13 @@ impl Draw {
             output_tokens: self.output_tokens.saturating_sub(other.output_tokens),
             tokens: self.tokens.saturating_sub(other.tokens),
         }
+    }
+
+    /// Every token once: what a call draws where no rule is known.
+    pub fn plain(call: &Call) -> Self {
+        let input_tokens = call.input();
+        let tokens = input_tokens.saturating_add(call.output);
+        Self { requests: 1, input_tokens, output_tokens: call.output, tokens }
     }
 }
 

@@ -103,9 +103,15 @@ fn pool(
     Ok(PoolWork { id, plan, needed, fixes })
 }
 
+/// Every pool with what its limits count.
+pub(crate) fn all_counted(context: &Context<'_>) -> Vec<(PoolId, Vec<Counted>)> {
+    let pools = context.pools().into_iter();
+    pools.map(|id| (id.clone(), counted(context, &id))).collect()
+}
+
 /// What the pool's limits count: the catalog's dimensions and those that the spec limits; where
 /// neither names any, what telemetry has measures for.
-pub(crate) fn counted(context: &Context<'_>, id: &PoolId) -> Vec<Counted> {
+fn counted(context: &Context<'_>, id: &PoolId) -> Vec<Counted> {
     let limited = context.pool_spec(id).map(|spec| spec.dimensions()).unwrap_or_default();
     let described = context.entry(&id.pool).map(|entry| entry.dimensions.as_slice()).unwrap_or_default();
     let mut found: Vec<Counted> = described

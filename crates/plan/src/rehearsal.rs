@@ -12,7 +12,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::context::{Context, PlanError, PlanInput};
-use crate::pools::{counted, limit_on};
+use crate::pools::{all_counted, limit_on};
 use crate::rates::Rhythm;
 use crate::stage::Stage;
 
@@ -114,7 +114,7 @@ pub fn rehearse(
     let context = Context::new(input)?;
     let rhythm = Rhythm::new(&context)?;
     let rates = rhythm.at(asked.at);
-    let pools: Vec<_> = context.pools().into_iter().map(|id| (id.clone(), counted(&context, &id))).collect();
+    let pools = all_counted(&context);
     for instead in &asked.limits {
         let known = pools.iter().any(|(id, counted)| {
             id.pool == instead.pool && counted.iter().any(|counted| counted.dimension == instead.dimension)

@@ -198,13 +198,7 @@ fn metered(entry: Option<&Entry>, used: &Call) -> Metered {
     match entry {
         Some(entry) => entry.meter(used),
         None => {
-            let input_tokens = used.input_uncached + used.cache_read + used.cache_write;
-            let plain = plimsoll_catalog::Draw {
-                requests: 1,
-                input_tokens,
-                output_tokens: used.output,
-                tokens: input_tokens + used.output,
-            };
+            let plain = plimsoll_catalog::Draw::plain(used);
             Metered { admission: plain, settlement: plain, ..Metered::default() }
         }
     }

@@ -7,15 +7,15 @@
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
-use plimsoll_replay::{Outcome, Replay, World, replay_all};
+use plimsoll_replay::{Outcome, Replay, World, missed, replay_all};
 use rust_decimal::Decimal;
 
 use crate::change::Change;
 use crate::context::{Context, PoolId};
 use crate::demand::Counted;
-use crate::pools::{PoolWork, counted, limit_on};
+use crate::pools::{PoolWork, all_counted, limit_on};
 use crate::quantity::Quantity;
-use crate::rates::{Rhythm, hour_floor};
+use crate::rates::{Rates, Rhythm, hour_floor};
 use crate::replayed::targets;
 use crate::stage::Stage;
 use crate::{ScenarioResult, StressResult};
@@ -40,7 +40,7 @@ const BURSTS: [u64; 6] = [150, 200, 300, 500, 800, 1000];
 /// One instant, with the limits that hold what is expected of it.
 struct Scene<'a> {
     at: Timestamp,
-    rates: crate::rates::Rates<'a>,
+    rates: Rates<'a>,
     /// By place in the world's quotas: whether it holds what is expected.
     holds: Vec<bool>,
     usd_an_hour: Option<Decimal>,
@@ -61,7 +61,7 @@ pub(crate) fn stress(
     rhythm: &Rhythm<'_>,
     pools: &[PoolWork],
 ) -> (Vec<StressResult>, Vec<ScenarioResult>) {
-    let theatre = Theatre { context, pools, stage: stage(context) };
+    let theatre = Theatre { context, pools, stage: Stage::of(all_counted(context)) };
     let scenes = theatre.scenes(rhythm);
     if scenes.is_empty() {
         return (Vec::new(), Vec::new());
@@ -69,10 +69,6 @@ pub(crate) fn stress(
     let stresses =
         stresses(context).into_iter().filter_map(|stress| theatre.under(&scenes, &stress)).collect();
     (stresses, theatre.scenarios(&scenes))
-}
-
-fn stage(context: &Context<'_>) -> Stage {
-    Stage::of(context.pools().into_iter().map(|id| (id.clone(), counted(context, &id))))
 }
 
 /// One stress.
@@ -128,8 +124,9 @@ impl Theatre<'_> {
     fn scenes<'r>(&self, rhythm: &Rhythm<'r>) -> Vec<Scene<'r>> {
         let with_fallback =
             |pool: &&PoolWork| self.context.pool_spec(&pool.id).is_some_and(|spec| spec.fallback.is_some());
+        let week = self.week(rhythm);
         let busiest = self.pools.iter().filter(with_fallback);
-        let busiest = busiest.filter_map(|pool| self.busiest_hour(rhythm, &pool.id));
+        let busiest = busiest.filter_map(|pool| self.busiest_hour(&week, &pool.id));
         let instants: BTreeSet<Timestamp> =
             self.pools.iter().filter_map(|pool| pool.binding()?.at).chain(busiest).collect();
         let scene = |at: Timestamp| {
@@ -152,21 +149,26 @@ impl Theatre<'_> {
         instants.into_iter().take(INSTANTS).filter_map(scene).collect()
     }
 
-    /// The hour of the coming week at which most runs start that draw on a pool; `None` where none does.
-    fn busiest_hour(&self, rhythm: &Rhythm<'_>, pool: &PoolId) -> Option<Timestamp> {
+    /// What runs in each hour of the coming week.
+    fn week<'r>(&self, rhythm: &Rhythm<'r>) -> Vec<(Timestamp, Rates<'r>)> {
         let first = hour_floor(self.context.input.as_of);
-        let runs = |at: &Timestamp| -> Quantity {
-            let draws = |name: &str| {
-                let workflow = self.context.workflow(name);
-                workflow.is_some_and(|workflow| workflow.draws.iter().any(|draw| draw.pool == pool.pool))
-            };
-            rhythm.at(*at).iter().filter(|(name, _)| draws(name)).map(|(_, rate)| rate.per_min.clone()).sum()
-        };
         let hours =
             (1..=WEEK_HOURS).filter_map(|hour| first.checked_add(SignedDuration::from_hours(hour)).ok());
-        let busiest = hours
-            .map(|at| (runs(&at), at))
-            .max_by(|one, other| one.0.cmp(&other.0).then(other.1.cmp(&one.1)));
+        hours.map(|at| (at, rhythm.at(at))).collect()
+    }
+
+    /// The earliest hour of the week at which most runs start that draw on a pool; `None` where none does.
+    fn busiest_hour(&self, week: &[(Timestamp, Rates<'_>)], pool: &PoolId) -> Option<Timestamp> {
+        let draws = |name: &str| {
+            let workflow = self.context.workflow(name);
+            workflow.is_some_and(|workflow| workflow.draws.iter().any(|draw| draw.pool == pool.pool))
+        };
+        let runs = |rates: &Rates<'_>| -> Quantity {
+            rates.iter().filter(|(name, _)| draws(name)).map(|(_, rate)| rate.per_min.clone()).sum()
+        };
+        // Of equal hours the last is taken, so the earliest comes last.
+        let hours = week.iter().rev().map(|(at, rates)| (runs(rates), *at));
+        let busiest = hours.max_by(|one, other| one.0.cmp(&other.0));
         busiest.filter(|(runs, _)| !runs.is_zero()).map(|(_, at)| at)
     }
 
@@ -276,14 +278,8 @@ impl Theatre<'_> {
     /// Tiers of which more is throttled or lost than the policy allows, under any of the seeds.
     fn suffering(&self, outcomes: &[Outcome]) -> Vec<u8> {
         let targets = targets(self.context);
-        let suffers = |tier: &&plimsoll_replay::Tier| {
-            let target = targets.get(usize::from(tier.tier)).or(targets.last()).map_or(0, |target| target.0);
-            let lost = tier.summary.failed + tier.summary.expired;
-            let worst = u128::from(tier.summary.throttled.max(lost)) * 1_000_000;
-            worst > u128::from(target) * u128::from(tier.summary.operations)
-        };
-        let tiers = outcomes.iter().flat_map(|outcome| outcome.tiers.iter().filter(suffers));
-        tiers.map(|tier| tier.tier).collect::<BTreeSet<_>>().into_iter().collect()
+        let tiers: BTreeSet<u8> = outcomes.iter().flat_map(|outcome| missed(&targets, outcome)).collect();
+        tiers.into_iter().collect()
     }
 }
 

@@ -116,7 +116,7 @@ pub use engine::{Replay, Settings};
 pub use error::ReplayError;
 pub use limit::{Breach, Limit, Window};
 pub use little::{Boundary, Little};
-pub use need::{Case, Need, PartsPerMillion, Search, need};
+pub use need::{Case, Need, PartsPerMillion, Search, missed, need};
 pub use outcome::{Outcome, PoolLimit, PoolQueue, Summary, Tier, Workflow};
 pub use quota::{Quota, Rule, ShrinkStep};
 pub use retry::{Jitter, Retry, RetryAfter};

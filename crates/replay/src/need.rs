@@ -61,13 +61,20 @@ impl Search {
     }
 
     fn holds(&self, outcome: &Outcome) -> bool {
-        outcome.tiers.iter().all(|tier| {
-            let target = self.targets.get(usize::from(tier.tier)).or(self.targets.last());
-            let (target, tier) = (target.copied().unwrap_or_default(), &tier.summary);
-            target.holds(tier.throttled, tier.operations)
-                && target.holds(tier.failed + tier.expired, tier.operations)
-        })
+        missed(&self.targets, outcome).next().is_none()
     }
+}
+
+/// Tiers of which a larger share of operations is throttled, or failed or expired, than their target: by
+/// tier from 0, as [`Search::targets`].
+pub fn missed(targets: &[PartsPerMillion], outcome: &Outcome) -> impl Iterator<Item = u8> {
+    outcome.tiers.iter().filter_map(|tier| {
+        let target = targets.get(usize::from(tier.tier)).or(targets.last()).copied().unwrap_or_default();
+        let of = &tier.summary;
+        let holds =
+            target.holds(of.throttled, of.operations) && target.holds(of.failed + of.expired, of.operations);
+        (!holds).then_some(tier.tier)
+    })
 }
 
 /// What was found.

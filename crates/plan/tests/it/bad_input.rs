@@ -2,7 +2,7 @@
 
 use plimsoll_plan::{Ledger, Measured, PlanError, PlanInput, Spec, make, windows};
 
-use crate::world::{CATALOG, CLOSE, SONNET, as_of, measured, new_york};
+use crate::world::{CLOSE, SONNET, as_of, measured, new_york, with_input};
 
 /// What a spec is refused with: by its own reader, or by the windows that a calendar makes of it.
 fn refused(spec: &str) -> String {
@@ -116,19 +116,7 @@ fn events_that_overlap_are_refused_unless_one_gives_way() {
 }
 
 fn planned(spec: &str, ledger: &str, measured: &Measured) -> Result<(), PlanError> {
-    let spec = Spec::parse(spec).unwrap();
-    let ledger = Ledger::parse(ledger).unwrap();
-    let input = PlanInput {
-        spec: &spec,
-        spec_sha256: &spec.sha256,
-        ledger: &ledger,
-        catalog: &CATALOG,
-        calendar: &new_york(),
-        measured,
-        as_of: as_of(),
-        quick: true,
-    };
-    make(&input).map(drop)
+    with_input(spec, ledger, measured, as_of(), |input| make(&PlanInput { quick: true, ..*input }).map(drop))
 }
 
 fn entry(pool: &str, rest: &str) -> String {

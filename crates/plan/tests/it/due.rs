@@ -1,29 +1,22 @@
 //! What is due within some days of a plan's day.
 
 use jiff::civil::{Date, date};
-use plimsoll_plan::{Due, Ledger, PlanInput, Span, Spec, due, make};
+use plimsoll_plan::{Due, PlanInput, Span, due, make};
 
-use crate::world::{CATALOG, CLOSE, SONNET, as_of, measured, new_york};
+use crate::world::{CLOSE, SONNET, as_of, measured, with_input};
 
 fn due_within(spec: &str, ledger: &str, days: u32) -> Vec<Due> {
-    let spec = Spec::parse(spec).unwrap();
-    let ledger = if ledger.is_empty() { Ledger::default() } else { Ledger::parse(ledger).unwrap() };
-    let (calendar, measured) = (new_york(), measured());
-    let input = PlanInput {
-        spec: &spec,
-        spec_sha256: &spec.sha256,
-        ledger: &ledger,
-        catalog: &CATALOG,
-        calendar: &calendar,
-        measured: &measured,
-        as_of: as_of(),
-        quick: true,
-    };
-    let plan = make(&input).unwrap();
-    let found = due(&input, &plan, Some(Span::of_days(days))).unwrap();
-    let now = due(&input, &plan, None).unwrap();
-    assert!(now.iter().all(|due| found.contains(due) && due.by <= as_of_day()), "now is part of any span");
-    found
+    with_input(spec, ledger, &measured(), as_of(), |input| {
+        let input = PlanInput { quick: true, ..*input };
+        let plan = make(&input).unwrap();
+        let found = due(&input, &plan, Some(Span::of_days(days))).unwrap();
+        let now = due(&input, &plan, None).unwrap();
+        assert!(
+            now.iter().all(|due| found.contains(due) && due.by <= as_of_day()),
+            "now is part of any span"
+        );
+        found
+    })
 }
 
 /// The plan's day in New York.

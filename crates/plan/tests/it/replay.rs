@@ -1,10 +1,10 @@
 //! Needs by replay, and rehearsals of an instant, on the close of the invoice agent.
 
 use plimsoll_plan::{
-    LimitInstead, Measured, PlanInput, Rehearsal, Rehearsed, SampledCall, SampledRun, Spec, make, rehearse,
+    LimitInstead, Measured, PlanInput, Rehearsal, Rehearsed, SampledCall, SampledRun, make, rehearse,
 };
 
-use crate::world::{CATALOG, CLOSE, SONNET, as_of, at, measured, new_york, plan};
+use crate::world::{CLOSE, SONNET, as_of, at, measured, plan, with_input};
 
 const INPUT: &str = "input_tokens_per_min";
 
@@ -35,21 +35,12 @@ fn with_runs() -> Measured {
 }
 
 fn rehearsed(limits: Vec<LimitInstead>) -> Rehearsed {
-    let (spec, measured, calendar) = (Spec::parse(CLOSE).unwrap(), with_runs(), new_york());
-    let input = PlanInput {
-        spec: &spec,
-        spec_sha256: &spec.sha256,
-        ledger: &plimsoll_plan::Ledger::default(),
-        catalog: &CATALOG,
-        calendar: &calendar,
-        measured: &measured,
-        as_of: as_of(),
-        quick: false,
-    };
     let asked = Rehearsal { at: at("2026-11-30T15:00:00Z"), minutes: 60, seeds: 4, limits };
-    let one = rehearse(&input, &asked, 1).unwrap();
-    assert_eq!(one, rehearse(&input, &asked, 2).unwrap(), "threads change nothing");
-    one
+    with_input(CLOSE, "", &with_runs(), as_of(), |input| {
+        let one = rehearse(input, &asked, 1).unwrap();
+        assert_eq!(one, rehearse(input, &asked, 2).unwrap(), "threads change nothing");
+        one
+    })
 }
 
 /// Protects the need: it lies between the mean demand and the peak of the replay, it is the replayed
@@ -71,18 +62,9 @@ fn the_need_is_what_whole_runs_need() {
 /// Protects the plan without replays: the percentile's figure is the need, and the plan has another id.
 #[test]
 fn a_quick_plan_takes_the_percentile() {
-    let (spec, measured, calendar) = (Spec::parse(CLOSE).unwrap(), with_runs(), new_york());
-    let input = PlanInput {
-        spec: &spec,
-        spec_sha256: &spec.sha256,
-        ledger: &plimsoll_plan::Ledger::default(),
-        catalog: &CATALOG,
-        calendar: &calendar,
-        measured: &measured,
-        as_of: as_of(),
-        quick: true,
-    };
-    let (quick, replayed) = (make(&input).unwrap(), make(&PlanInput { quick: false, ..input }).unwrap());
+    let (quick, replayed) = with_input(CLOSE, "", &with_runs(), as_of(), |input| {
+        (make(&PlanInput { quick: true, ..*input }).unwrap(), make(input).unwrap())
+    });
     let row = |plan: &plimsoll_plan::Plan| {
         plan.pools[0].dimensions.iter().find(|row| row.dimension == INPUT).unwrap().clone()
     };
@@ -115,20 +97,11 @@ fn the_close_stalls_at_the_limit_of_today_and_not_at_the_need() {
 /// Protects against a limit that is set nowhere: it is an error, not ignored.
 #[test]
 fn an_unknown_limit_is_refused() {
-    let (spec, measured, calendar) = (Spec::parse(CLOSE).unwrap(), with_runs(), new_york());
-    let input = PlanInput {
-        spec: &spec,
-        spec_sha256: &spec.sha256,
-        ledger: &plimsoll_plan::Ledger::default(),
-        catalog: &CATALOG,
-        calendar: &calendar,
-        measured: &measured,
-        as_of: as_of(),
-        quick: false,
-    };
     let limit = LimitInstead { pool: SONNET.to_owned(), dimension: "tokens_per_min".to_owned(), most: 1 };
     let asked = Rehearsal { at: at("2026-11-30T15:00:00Z"), minutes: 60, seeds: 1, limits: vec![limit] };
-    let error = rehearse(&input, &asked, 1).unwrap_err().to_string();
+    let error = with_input(CLOSE, "", &with_runs(), as_of(), |input| rehearse(input, &asked, 1))
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("draws tokens_per_min"), "{error}");
 }
 

@@ -166,20 +166,30 @@ pub(crate) fn plan(spec: &str, ledger: &str, measured: &Measured) -> Plan {
 }
 
 pub(crate) fn plan_as_of(spec: &str, ledger: &str, measured: &Measured, as_of: Timestamp) -> Plan {
+    with_input(spec, ledger, measured, as_of, |input| make(input).unwrap())
+}
+
+/// What comes of the input that a spec's text, a ledger's text (none where empty) and measurements make; with
+/// replays, where it does not say otherwise.
+pub(crate) fn with_input<T>(
+    spec: &str,
+    ledger: &str,
+    measured: &Measured,
+    as_of: Timestamp,
+    what: impl FnOnce(&PlanInput<'_>) -> T,
+) -> T {
     let spec = Spec::parse(spec).unwrap();
     let ledger = if ledger.is_empty() { Ledger::default() } else { Ledger::parse(ledger).unwrap() };
-    let calendar = new_york();
-    let input = PlanInput {
+    what(&PlanInput {
         spec: &spec,
         spec_sha256: &spec.sha256,
         ledger: &ledger,
         catalog: &CATALOG,
-        calendar: &calendar,
+        calendar: &new_york(),
         measured,
         as_of,
         quick: false,
-    };
-    make(&input).unwrap()
+    })
 }
 
 /// The day on which the November close must be filed at the latest, with a lead of 21 days.

@@ -281,13 +281,7 @@ impl<'c> Tariff<'c> {
 
 /// Every token once, where no rule is known.
 fn plain(call: &Call) -> Charged {
-    let input = call.input();
-    let drawn = Draw {
-        requests: 1,
-        input_tokens: input,
-        output_tokens: call.output,
-        tokens: input.saturating_add(call.output),
-    };
+    let drawn = Draw::plain(call);
     Charged { admission: drawn, settlement: drawn, list_value: None }
 }
 
