@@ -123,7 +123,8 @@ impl Clause {
 }
 
 impl Hours {
-    fn end_on(self, day: Date) -> Result<DateTime, CalendarError> {
+    /// Its end, of a day on which it starts.
+    pub(crate) fn end_on(self, day: Date) -> Result<DateTime, CalendarError> {
         match self.end {
             Some(end) if end > self.start => Ok(day.to_datetime(end)),
             Some(end) => Ok(day.tomorrow()?.to_datetime(end)),

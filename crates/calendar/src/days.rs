@@ -140,7 +140,7 @@ impl Days {
 }
 
 /// Position of the nth of `n` days, from 1 at the start or -1 at the end.
-fn index(nth: i16, n: usize) -> Option<usize> {
+pub(crate) fn index(nth: i16, n: usize) -> Option<usize> {
     let back = usize::from(nth.unsigned_abs());
     if nth > 0 { back.checked_sub(1) } else { n.checked_sub(back) }
 }

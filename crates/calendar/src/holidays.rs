@@ -12,7 +12,7 @@ use jiff::{
     ToSpan,
     civil::{Date, Weekday},
 };
-use plimsoll_toml::{Fault, nearest, read};
+use plimsoll_toml::{Fault, meant, read};
 use serde::Deserialize;
 
 use crate::{
@@ -91,9 +91,7 @@ impl HolidaySet {
             sets.push(Self::read(file.as_ref(), text.as_ref())?);
         }
         let known: Vec<String> = sets.iter().map(|set| format!("`{}`", set.name)).collect();
-        let suggestion = nearest(name, sets.iter().map(|set| set.name.as_str()))
-            .map(|meant| format!("; did you mean `{meant}`?"))
-            .unwrap_or_default();
+        let suggestion = meant(name, sets.iter().map(|set| set.name.as_str()));
         sets.into_iter().rev().find(|set| set.name == name).ok_or_else(|| CalendarError::NoSuchSet {
             name: name.to_owned(),
             known: if known.is_empty() { "none".to_owned() } else { known.join(", ") },

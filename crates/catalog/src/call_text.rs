@@ -4,7 +4,7 @@
 
 use std::str::FromStr;
 
-use plimsoll_toml::nearest;
+use plimsoll_toml::meant;
 
 use crate::Call;
 
@@ -133,11 +133,7 @@ impl FromStr for Call {
                 "max" => call.max_output = Some(count(key, value)?),
                 "status" => call.status = Some(status(value)?),
                 other => {
-                    let meant = nearest(other, KEYS).map(|meant| format!("; did you mean `{meant}`?"));
-                    return Err(CallError::UnknownKey {
-                        key: other.to_owned(),
-                        meant: meant.unwrap_or_default(),
-                    });
+                    return Err(CallError::UnknownKey { key: other.to_owned(), meant: meant(other, KEYS) });
                 }
             }
         }

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use plimsoll_toml::nearest;
+use plimsoll_toml::meant;
 use serde::{Deserialize, Serialize};
 
 /// One limit of a pool.
@@ -69,13 +69,8 @@ impl Dimension {
         let Some((_, counts, window_s)) = Self::NAMES.into_iter().find(|(name, ..)| *name == self.name)
         else {
             let names = Self::NAMES.map(|(name, ..)| name);
-            let meant = nearest(&self.name, names).map(|meant| format!("; did you mean `{meant}`?"));
-            return Some(format!(
-                "`{}` is no dimension{}; write {}",
-                self.name,
-                meant.unwrap_or_default(),
-                names.join(", ")
-            ));
+            let meant = meant(&self.name, names);
+            return Some(format!("`{}` is no dimension{meant}; write {}", self.name, names.join(", ")));
         };
         if (counts, window_s) == (self.counts, self.window_s) {
             return None;

@@ -60,12 +60,12 @@ impl Entry {
     }
 
     fn meter_by(&self, meter: &Meter, call: &Call, model_maximum: Option<u64>) -> Metered {
-        match self.tier(call.tier) {
-            Some(rule) if !rule.draws_on.iter().any(|product| product == self.key.product()) => {
-                Metered::default()
-            }
-            _ => meter.meter(call, model_maximum),
-        }
+        if self.takes(call.tier) { meter.meter(call, model_maximum) } else { Metered::default() }
+    }
+
+    /// Whether calls of a tier draw on this pool's limits; else they draw on others.
+    pub(crate) fn takes(&self, tier: Tier) -> bool {
+        self.tier(tier).is_none_or(|rule| rule.draws_on.iter().any(|product| product == self.key.product()))
     }
 
     /// What the other reading of each flag would make of `call`, where it makes a difference.

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
-use plimsoll_toml::{Document, Fault, Spanned, nearest};
+use plimsoll_toml::{Document, Fault, Spanned, meant};
 use serde::Deserialize;
 
 use crate::{
@@ -365,8 +365,7 @@ impl Reader<'_> {
     ) -> Option<&'p T> {
         let found = parts.get(name.get_ref()).map(Spanned::get_ref);
         if found.is_none() && !self.broken.contains(&format!("{kind}.{}", name.get_ref())) {
-            let meant = nearest(name.get_ref(), parts.keys().map(String::as_str));
-            let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+            let meant = meant(name.get_ref(), parts.keys().map(String::as_str));
             let message = format!("there is no [{kind}.{}] in this file{meant}", name.get_ref());
             faults.push(self.fault(name, &format!("entry.{kind}"), message));
         }

@@ -91,11 +91,7 @@ impl Meter {
         let at_start = long.and_then(|long| long.admission.as_ref()).unwrap_or(&self.admission);
         let at_end = long.and_then(|long| long.settlement.as_ref()).unwrap_or(&self.settlement);
         let factor = self.us_only.filter(|_| call.us_only).unwrap_or(Weight::ONE);
-        let max_output = call.max_output.or(match self.unset_max_output {
-            UnsetMaxOutput::ModelMaximum => model_maximum,
-            UnsetMaxOutput::Zero => Some(0),
-            UnsetMaxOutput::Unknown => None,
-        });
+        let max_output = call.max_output.or_else(|| self.unset(model_maximum));
         let reserves_output = at_start.all().any(|weights| !weights.max_output.is_zero());
         let admission = at_start.draw(call, max_output.unwrap_or(call.output), self.combine, factor);
         let settlement = at_end.draw(call, 0, Combine::Sum, factor);
@@ -105,6 +101,15 @@ impl Meter {
             released: admission.less(&settlement),
             lower_bound: reserves_output && max_output.is_none(),
             long_context: long.is_some(),
+        }
+    }
+
+    /// What an unset `max_tokens` is admitted at; none where nobody knows.
+    pub(crate) fn unset(&self, model_maximum: Option<u64>) -> Option<u64> {
+        match self.unset_max_output {
+            UnsetMaxOutput::ModelMaximum => model_maximum,
+            UnsetMaxOutput::Zero => Some(0),
+            UnsetMaxOutput::Unknown => None,
         }
     }
 

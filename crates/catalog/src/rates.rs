@@ -9,8 +9,7 @@ use jiff::civil::Date;
 use rust_decimal::Decimal;
 
 use crate::{
-    Call, Catalog, Combine, Draw, Entry, Metered, PoolKey, Stage, Tier, TokenPrice, UnsetMaxOutput, Weights,
-    exact::Weight,
+    Call, Catalog, Combine, Draw, Entry, Metered, PoolKey, Stage, Tier, TokenPrice, Weights, exact::Weight,
 };
 
 /// Decimal places of a picodollar.
@@ -146,18 +145,13 @@ impl<'a> Rates<'a> {
         let above = |price: &TokenPrice| price.long_context.as_ref().map(|long| long.above);
         let long_prices = prices.of.iter().flat_map(|(row, ..)| &row.prices).filter_map(above);
         let longest = meter.long_context.as_ref().map(|long| long.above).into_iter().chain(long_prices).min();
-        let draws = entry.meter(&Call { tier, ..Call::default() }).settlement.requests > 0;
         Self {
             entry,
             tier,
             admission: Lines::new(&meter.admission, meter.combine),
             settlement: Lines::new(&meter.settlement, Combine::Sum),
-            unset: match meter.unset_max_output {
-                UnsetMaxOutput::ModelMaximum => entry.max_output_tokens,
-                UnsetMaxOutput::Zero => Some(0),
-                UnsetMaxOutput::Unknown => None,
-            },
-            longest: draws.then_some(longest.unwrap_or(u64::MAX)),
+            unset: meter.unset(entry.max_output_tokens),
+            longest: entry.takes(tier).then_some(longest.unwrap_or(u64::MAX)),
             covered,
             prices,
         }

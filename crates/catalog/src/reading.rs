@@ -179,8 +179,8 @@ impl Catalog {
             return Err(ReadingError::UnknownTier { pool: pool.clone(), tier: call.tier, tiers });
         }
         let mut pools = self.draws_on(pool, call.tier, as_of).into_iter();
-        let (key, _) = pools.next().unwrap_or_else(|| (pool.clone(), Some(asked)));
-        let entry = self.row(&key, as_of)?;
+        let (key, found) = pools.next().unwrap_or_else(|| (pool.clone(), Some(asked)));
+        let entry = found.map_or_else(|| self.row(&key, as_of), Ok)?;
         let also = pools.map(|(pool, entry)| other_pool(pool, entry, call, as_of)).collect();
         let by = Drawing { entry, asked, call, as_of };
         let metered = entry.meter(call);

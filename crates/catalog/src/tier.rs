@@ -6,7 +6,7 @@
 
 use std::{fmt, str::FromStr};
 
-use plimsoll_toml::nearest;
+use plimsoll_toml::meant;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
@@ -70,11 +70,7 @@ impl FromStr for Tier {
                 "fast" => Some(Self::Priority),
                 _ => None,
             })
-            .ok_or_else(|| {
-                let meant = nearest(text, Self::ALL.map(Self::name));
-                let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
-                TierError { text: text.to_owned(), meant }
-            })
+            .ok_or_else(|| TierError { text: text.to_owned(), meant: meant(text, Self::ALL.map(Self::name)) })
     }
 }
 

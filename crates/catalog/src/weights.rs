@@ -5,19 +5,19 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Call, Combine, Draw, Measure, exact::Weight};
+use crate::{Call, Combine, Draw, exact::Weight};
 
 /// Weights of one stage; a measure that is absent is not counted at it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
-    /// For [`Measure::InputTokens`].
+    /// For [`crate::Measure::InputTokens`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<Weights>,
-    /// For [`Measure::OutputTokens`].
+    /// For [`crate::Measure::OutputTokens`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<Weights>,
-    /// For [`Measure::Tokens`].
+    /// For [`crate::Measure::Tokens`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Weights>,
 }
@@ -63,16 +63,6 @@ pub struct Weights {
 }
 
 impl Stage {
-    /// Weights of one measure; none where the stage does not count it.
-    pub fn weights(&self, measure: Measure) -> Option<&Weights> {
-        match measure {
-            Measure::InputTokens | Measure::EnqueuedTokens => self.input_tokens.as_ref(),
-            Measure::OutputTokens => self.output_tokens.as_ref(),
-            Measure::Tokens => self.tokens.as_ref(),
-            Measure::Requests | Measure::Concurrent | Measure::Jobs | Measure::Usd => None,
-        }
-    }
-
     pub(crate) fn all(&self) -> impl Iterator<Item = &Weights> {
         [&self.input_tokens, &self.output_tokens, &self.tokens].into_iter().flatten()
     }

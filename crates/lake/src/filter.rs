@@ -3,17 +3,19 @@
 //! Which rows stay is the caller's to say, and that the new file takes the old one's place is
 //! [`Table::rewrite`]'s. Invariant: rows that stay are the same, in the same order.
 
-use std::sync::Arc;
-
-use arrow::array::{BooleanArray, RecordBatch};
-use arrow::compute::filter_record_batch;
+use arrow::array::{Array, BooleanArray, RecordBatch};
+use arrow::compute::{concat, filter_record_batch};
 use tokio::sync::mpsc;
 
 use crate::output::Output;
+use crate::parquet_file::ROW_GROUP_ROWS;
 use crate::{DataFile, Order, Result, Table, batch};
 
 /// Rows that are looked at at once.
 const BATCH: usize = 8 * 1024;
+
+/// Bytes of decoded rows from which on a row group is written, however few its rows.
+const GROUP_BYTES: usize = 32 << 20;
 
 /// What became of a file.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,9 +70,17 @@ impl Table {
             table
                 .blocking(move || {
                     let mut output = Output::begin(&work, partition, Order::AsIs, held)?;
+                    let (mut group, mut gathered, mut bytes) = (Vec::new(), 0, 0);
                     while let Some(rows) = passing.blocking_recv() {
-                        output.write(rows.num_rows(), |at| Ok(Arc::clone(rows.column(at))))?;
+                        if gathered + rows.num_rows() > ROW_GROUP_ROWS || bytes > GROUP_BYTES {
+                            write_group(&work, &mut output, &group)?;
+                            (group, gathered, bytes) = (Vec::new(), 0, 0);
+                        }
+                        gathered += rows.num_rows();
+                        bytes += rows.get_array_memory_size();
+                        group.push(rows);
                     }
+                    write_group(&work, &mut output, &group)?;
                     // Where the reader has failed, rows are missing: the caller drops the file then.
                     output.finish()
                 })
@@ -89,4 +99,16 @@ impl Table {
         let kept = written.await.map_err(|e| self.encoder_stopped(&e))??;
         if kept.rows == held { Ok(kept) } else { Err(self.encoder_stopped(&"it has lost rows")) }
     }
+}
+
+/// Writes batches as one row group, if there are any: a scan pays for each group.
+fn write_group(table: &Table, output: &mut Output, batches: &[RecordBatch]) -> Result<()> {
+    let rows = batches.iter().map(RecordBatch::num_rows).sum();
+    if rows == 0 {
+        return Ok(());
+    }
+    output.write(rows, |at| {
+        let parts: Vec<&dyn Array> = batches.iter().map(|batch| batch.column(at).as_ref()).collect();
+        concat(&parts).map_err(|e| batch::encode_error(table.schema(), e))
+    })
 }

@@ -49,6 +49,7 @@ pub(crate) fn encode_columns<W: Write + Send>(
         .collect();
     // What takes longest comes first: the queue is emptied from its end.
     work.sort_by_key(|work| work.field.data_type().is_nested());
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(work.len());
     let queue = Mutex::new(work);
     let encode_some = || -> Result<Vec<(usize, Vec<ArrowColumnChunk>)>> {
         let mut encoded = Vec::new();
@@ -66,7 +67,6 @@ pub(crate) fn encode_columns<W: Write + Send>(
             encoded.push((at, chunks.collect::<Result<Vec<_>, _>>().map_err(wrong)?));
         }
     };
-    let threads = thread::available_parallelism().map_or(1, NonZero::get);
     let parts: Vec<Result<_>> = thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(encode_some)).collect();
         let mine = encode_some();

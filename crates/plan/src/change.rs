@@ -64,7 +64,7 @@ impl Change {
     }
 
     /// Steps as they then are.
-    pub(crate) fn steps(&self, steps: Vec<Step>) -> Vec<Step> {
+    pub(crate) fn steps(&self, steps: &[Step]) -> Vec<Step> {
         let mut changed: Vec<Step> = Vec::with_capacity(steps.len());
         // Where the last step of each measured one stands.
         let mut place: Vec<u32> = Vec::with_capacity(steps.len());
@@ -127,16 +127,16 @@ mod tests {
     #[test]
     fn steps_change_as_told() {
         let chain = vec![step(&[], 1), step(&[0], 2), step(&[1], 3)];
-        assert_eq!(Change::default().steps(chain.clone()), chain);
-        let twice = Change { repeated_every: Some(2), ..Change::default() }.steps(chain.clone());
+        assert_eq!(Change::default().steps(&chain), chain);
+        let twice = Change { repeated_every: Some(2), ..Change::default() }.steps(&chain);
         let after: Vec<&[u32]> = twice.iter().map(|step| step.after.as_slice()).collect();
         assert_eq!(after, [&[][..], &[0], &[1], &[2]]);
         assert_eq!(twice.get(2).map(|step| step.think), Some(Micros::ZERO));
         let wider = Change { wider: true, ..Change::default() };
-        assert_eq!(wider.steps(chain.clone()), chain);
+        assert_eq!(wider.steps(&chain), chain);
         let fan = vec![step(&[], 0), step(&[0], 1), step(&[0], 1), step(&[1, 2], 1)];
-        assert_eq!(wider.steps(fan).len(), 6);
-        let slow = Change { latency_percent: 200, think_percent: 300, ..Change::default() }.steps(chain);
+        assert_eq!(wider.steps(&fan).len(), 6);
+        let slow = Change { latency_percent: 200, think_percent: 300, ..Change::default() }.steps(&chain);
         assert_eq!(
             slow.first().map(|step| (step.think, step.routes[0].latency)),
             Some((Micros(3), Micros(20)))

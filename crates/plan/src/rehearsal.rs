@@ -124,10 +124,10 @@ pub fn rehearse(
             return Err(RehearsalError::Unknown { pool, dimension });
         }
     }
-    let stage = Stage::of(pools);
-    let cast = stage.cast(&context, &rates).ok_or(RehearsalError::Nothing(asked.at))?;
+    let stage = Stage::of(&context, pools);
+    let cast = stage.cast(&rates).ok_or(RehearsalError::Nothing(asked.at))?;
     let day = input.calendar.local_date(asked.at);
-    let world = stage.world(&context, |id, counted| {
+    let world = stage.world(|id, counted| {
         let instead = asked
             .limits
             .iter()

@@ -33,13 +33,13 @@ pub(crate) fn replayed(
     if !matches!(counted.kind, Kind::PerMinute(_)) {
         return None;
     }
-    let stage = Stage::one(pool, counted);
-    let cast = stage.cast(context, rates)?;
+    let stage = Stage::one(context, pool, counted);
+    let cast = stage.cast(rates)?;
     let wanted = CALLS / SEEDS as f64 / cast.calls_per_min.max(f64::MIN_POSITIVE);
     let minutes = wanted.clamp(MINUTES.0, MINUTES.1);
     let cases = cast.cases(minutes, SEEDS)?;
     // The amount is what is searched for.
-    let world = stage.world(context, |_, _| Some(0));
+    let world = stage.world(|_, _| Some(0));
     let replay = Replay::new(&world, &cast.runs).ok()?;
     let found = need(&replay, &cases, &Search::new(0, targets(context))).ok()?;
     Some(ReplayPlan {

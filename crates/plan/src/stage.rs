@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use plimsoll_catalog::{Call, Enforcement, Entry, Measure, Metered, Refused};
 use plimsoll_replay::{
-    Arrivals, Burst, Case, Draw, Micros, Pool, Quota, Rate, Route, Rule, Run, Runs, Settings, Window, World,
+    Arrivals, Burst, Case, Draw, Micros, Pool, Quota, Rate, Route, Rule, Run, Runs, Settings, Step, Window,
+    World,
 };
 use rust_decimal::{Decimal, prelude::ToPrimitive};
 
@@ -28,9 +29,20 @@ const LEAST_URGENT: u8 = 3;
 
 /// Pools with the dimensions that are looked at.
 #[derive(Clone)]
-pub(crate) struct Stage {
-    pools: Vec<(PoolId, Vec<Counted>)>,
+pub(crate) struct Stage<'a> {
+    context: &'a Context<'a>,
+    pools: Vec<Staged<'a>>,
     change: Change,
+}
+
+/// A pool on stage, with what a call's draw on it is made from.
+#[derive(Clone)]
+struct Staged<'a> {
+    id: PoolId,
+    counted: Vec<Counted>,
+    /// What `counted` counts; none where that is not known of one of them.
+    measures: Option<Vec<Measure>>,
+    entry: Option<&'a Entry>,
 }
 
 /// Runs that arrive, at which rates.
@@ -43,24 +55,32 @@ pub(crate) struct Cast {
     pub(crate) calls_per_min: f64,
 }
 
+/// A run and what it does on the stage.
+type Measured<'a> = (&'a SampledRun, Vec<Step>);
+
 /// One workflow's arrivals.
 struct Steady {
     per_minute: f64,
     bursts: Vec<Burst>,
 }
 
-impl Stage {
+impl<'a> Stage<'a> {
     /// One dimension of one pool.
-    pub(crate) fn one(pool: &PoolId, counted: &Counted) -> Self {
-        Self { pools: vec![(pool.clone(), vec![counted.clone()])], change: Change::default() }
+    pub(crate) fn one(context: &'a Context<'a>, pool: &PoolId, counted: &Counted) -> Self {
+        let pools = vec![Staged::new(context, pool.clone(), vec![counted.clone()])];
+        Self { context, pools, change: Change::default() }
     }
 
     /// Pools with all that a minute's limits count there.
-    pub(crate) fn of(pools: impl IntoIterator<Item = (PoolId, Vec<Counted>)>) -> Self {
+    pub(crate) fn of(
+        context: &'a Context<'a>,
+        pools: impl IntoIterator<Item = (PoolId, Vec<Counted>)>,
+    ) -> Self {
         let a_minute = |counted: &Counted| matches!(counted.kind, Kind::PerMinute(_));
         let pools = pools.into_iter();
-        let kept = pools.map(|(id, counted)| (id, counted.into_iter().filter(a_minute).collect()));
-        Self { pools: kept.collect(), change: Change::default() }
+        let staged = pools
+            .map(|(id, counted)| Staged::new(context, id, counted.into_iter().filter(a_minute).collect()));
+        Self { context, pools: staged.collect(), change: Change::default() }
     }
 
     /// The same for runs that are changed.
@@ -70,12 +90,12 @@ impl Stage {
 
     /// The runs of the workflows that draw on the stage at these rates. `None` where none does, or none
     /// was measured with what it draws.
-    pub(crate) fn cast(&self, context: &Context<'_>, rates: &Rates<'_>) -> Option<Cast> {
-        let mut drawing: Vec<(&str, Steady, Vec<&SampledRun>)> = Vec::new();
+    pub(crate) fn cast(&self, rates: &Rates<'_>) -> Option<Cast> {
+        let mut drawing: Vec<(&str, Steady, Vec<Measured<'_>>)> = Vec::new();
         for (name, rate) in rates.iter().filter(|(_, rate)| !rate.per_min.is_zero()) {
-            if let Some(runs) = self.sample(context, name, rate.event.as_deref()) {
+            if let Some(runs) = self.sample(name, rate.event.as_deref()) {
                 let per_minute = rate.per_min.to_f64() * self.change.rate_percent as f64 / 100.0;
-                drawing.push((name, Steady { per_minute, bursts: bursts(context, name) }, runs));
+                drawing.push((name, Steady { per_minute, bursts: bursts(self.context, name) }, runs));
             }
         }
         if drawing.is_empty() {
@@ -84,10 +104,10 @@ impl Stage {
         let mut runs = Runs::new(drawing.iter().map(|(name, ..)| *name));
         let (mut longest, mut calls_per_min) = (0, 0.0);
         for (workflow, (name, steady, sample)) in (0u32..).zip(&drawing) {
-            let tier = context.tier(name).unwrap_or(LEAST_URGENT);
+            let tier = self.context.tier(name).unwrap_or(LEAST_URGENT);
             let (mut calls, mut drawn) = (0, 0);
-            for run in self.weighted(sample) {
-                let steps = self.change.steps(steps(run, |call| self.route(context, call))?);
+            for (run, steps) in self.weighted(sample) {
+                let steps = self.change.steps(steps);
                 calls += steps.len();
                 drawn += 1;
                 longest = longest.max(length(run));
@@ -100,18 +120,14 @@ impl Stage {
     }
 
     /// The limits as their providers enforce them; none where `most` tells none.
-    pub(crate) fn world(
-        &self,
-        context: &Context<'_>,
-        most: impl Fn(&PoolId, &Counted) -> Option<u64>,
-    ) -> World {
+    pub(crate) fn world(&self, most: impl Fn(&PoolId, &Counted) -> Option<u64>) -> World {
         let mut world = World::default();
-        for (id, counted) in &self.pools {
+        for Staged { id, counted, .. } in &self.pools {
             let mut quotas = Vec::new();
             for counted in counted {
                 if let Some(most) = most(id, counted) {
                     quotas.push(world.quotas.len());
-                    world.quotas.push(quota(context, id, counted, most));
+                    world.quotas.push(quota(self.context, id, counted, most));
                 }
             }
             world.pools.push(Pool {
@@ -125,62 +141,57 @@ impl Stage {
         world
     }
 
-    /// Runs of a workflow: the event's own where there are enough, else those of the history. `None`
-    /// where none of them draws on the stage.
-    fn sample<'a>(
-        &self,
-        context: &Context<'a>,
-        workflow: &str,
-        event: Option<&str>,
-    ) -> Option<Vec<&'a SampledRun>> {
-        let known = |run: &&SampledRun| run.calls.iter().all(|call| self.route(context, call).is_some());
-        let of = |event: Option<&str>| -> Vec<&'a SampledRun> {
-            let all = context.measured().sampled_runs.iter();
+    /// Runs of a workflow: the event's own where there are enough, else those of the history; a run of
+    /// which a draw on the stage is not known is left out. `None` where none of them draws on the stage.
+    fn sample(&self, workflow: &str, event: Option<&str>) -> Option<Vec<Measured<'a>>> {
+        let of = |event: Option<&str>| -> Vec<Measured<'a>> {
+            let all = self.context.measured().sampled_runs.iter();
             all.filter(|run| run.workflow == workflow && run.event.as_deref() == event)
-                .filter(known)
+                .filter_map(|run| Some((run, steps(run, |call| self.route(call))?)))
                 .collect()
         };
         let own = event.map(|event| of(Some(event))).filter(|own| own.len() as u64 >= ENOUGH_EVENT_RUNS);
         let runs = own.unwrap_or_else(|| of(None));
-        let draws = |call: &SampledCall| self.pools.iter().any(|(pool, _)| is_on(pool, call));
-        runs.iter().any(|run| run.calls.iter().any(draws)).then_some(runs)
+        let draws = |call: &SampledCall| self.pools.iter().any(|pool| is_on(&pool.id, call));
+        runs.iter().any(|(run, _)| run.calls.iter().any(draws)).then_some(runs)
     }
 
     /// Runs as often as they are to be drawn.
-    fn weighted<'a>(&self, sample: &[&'a SampledRun]) -> Vec<&'a SampledRun> {
-        let mut runs = sample.to_vec();
+    fn weighted<'s>(&self, sample: &'s [Measured<'a>]) -> Vec<&'s Measured<'a>> {
+        let mut runs: Vec<_> = sample.iter().collect();
         if self.change.tail_times > 1 {
-            let mut largest = sample.to_vec();
-            largest.sort_by_key(|run| std::cmp::Reverse(run.calls.len()));
+            let mut largest = runs.clone();
+            largest.sort_by_key(|(run, _)| std::cmp::Reverse(run.calls.len()));
             largest.truncate(sample.len().div_ceil(10));
             runs.extend(std::iter::repeat_n(largest, self.change.tail_times - 1).flatten());
         }
         runs
     }
 
-    /// The pool that a call goes to: its own, or the one in its place where that is gone.
-    fn pool_of(&self, call: &SampledCall) -> Option<&(PoolId, Vec<Counted>)> {
-        let own = |(pool, _): &&(PoolId, Vec<Counted>)| is_on(pool, call);
-        let instead =
-            self.change.lost.as_ref().filter(|(lost, _)| is_on(lost, call)).map(|(_, instead)| instead);
-        match instead {
-            None => self.pools.iter().find(own),
-            Some(instead) => self.pools.iter().find(|(pool, _)| pool == instead),
-        }
+    /// Place of the pool that a call goes to: its own, or the one in its place where that is gone.
+    fn pool_of(&self, call: &SampledCall) -> Option<usize> {
+        let lost = self.change.lost.as_ref().filter(|(lost, _)| is_on(lost, call));
+        self.pools.iter().position(|pool| match lost {
+            None => is_on(&pool.id, call),
+            Some((_, instead)) => pool.id == *instead,
+        })
     }
 
     /// Where a call goes, and what it draws there; `None` where it comes on stage and what it used is
     /// unknown.
-    fn route(&self, context: &Context<'_>, call: &SampledCall) -> Option<Route> {
-        let here = self.pool_of(call);
-        let at = here.and_then(|here| self.pools.iter().position(|pool| std::ptr::eq(pool, here)));
-        let (draws, nano_usd) = match here {
+    fn route(&self, call: &SampledCall) -> Option<Route> {
+        let at = self.pool_of(call);
+        let (draws, nano_usd) = match at.and_then(|at| self.pools.get(at)) {
             None => (Vec::new(), 0),
-            Some((pool, counted)) => {
-                let (used, entry) = (self.change.used(used(call)?), context.entry(&pool.pool));
-                let metered = metered(entry, &used);
-                let draws = counted.iter().map(|counted| draw(counted, &metered)).collect::<Option<_>>()?;
-                (draws, entry.and_then(|entry| nano_usd(entry.cost(&used, context.today)?)).unwrap_or(0))
+            Some(pool) => {
+                let used = self.change.used(used(call)?);
+                let metered = metered(pool.entry, &used);
+                let draws = pool.measures.as_ref()?.iter().map(|measure| Draw {
+                    admission: metered.admission.amount(*measure),
+                    settlement: metered.settlement.amount(*measure),
+                });
+                let usd = pool.entry.and_then(|entry| entry.cost(&used, self.context.today));
+                (draws.collect(), usd.and_then(nano_usd).unwrap_or(0))
             }
         };
         Some(Route {
@@ -190,6 +201,14 @@ impl Stage {
             ttft: call.ttft_us.map(micros),
             nano_usd,
         })
+    }
+}
+
+impl<'a> Staged<'a> {
+    fn new(context: &'a Context<'a>, id: PoolId, counted: Vec<Counted>) -> Self {
+        let entry = context.entry(&id.pool);
+        let measures = counted.iter().map(measure).collect();
+        Self { id, counted, measures, entry }
     }
 }
 
@@ -204,13 +223,10 @@ fn metered(entry: Option<&Entry>, used: &Call) -> Metered {
     }
 }
 
-fn draw(counted: &Counted, metered: &Metered) -> Option<Draw> {
+/// What a minute's limit counts.
+fn measure(counted: &Counted) -> Option<Measure> {
     let Kind::PerMinute(measure) = &counted.kind else { return None };
-    let measure = Measure::ALL.into_iter().find(|known| known.to_string() == *measure)?;
-    Some(Draw {
-        admission: metered.admission.amount(measure),
-        settlement: metered.settlement.amount(measure),
-    })
+    Measure::ALL.into_iter().find(|known| known.to_string() == *measure)
 }
 
 /// Billionths of a dollar, rounded once.

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
-use plimsoll_replay::{Outcome, Replay, World, missed, replay_all};
+use plimsoll_replay::{Case, Outcome, Replay, World, missed, replay_all};
 use rust_decimal::Decimal;
 
 use crate::change::Change;
@@ -17,7 +17,7 @@ use crate::pools::{PoolWork, all_counted, limit_on};
 use crate::quantity::Quantity;
 use crate::rates::{Rates, Rhythm, hour_floor};
 use crate::replayed::targets;
-use crate::stage::Stage;
+use crate::stage::{Cast, Stage};
 use crate::{ScenarioResult, StressResult};
 
 /// Instants that are looked at: those that bind a pool, and the busiest hour of each pool that has a fallback,
@@ -61,7 +61,7 @@ pub(crate) fn stress(
     rhythm: &Rhythm<'_>,
     pools: &[PoolWork],
 ) -> (Vec<StressResult>, Vec<ScenarioResult>) {
-    let theatre = Theatre { context, pools, stage: Stage::of(all_counted(context)) };
+    let theatre = Theatre { context, pools, stage: Stage::of(context, all_counted(context)) };
     let scenes = theatre.scenes(rhythm);
     if scenes.is_empty() {
         return (Vec::new(), Vec::new());
@@ -101,9 +101,9 @@ fn stresses(context: &Context<'_>) -> Vec<Stress> {
         Stress::of("cache lost", Change { cache_lost: true, ..change() }),
         Stress { price_percent: 100 + shock, ..Stress::of(&format!("price +{shock} %"), change()) },
     ];
+    let ids = context.pools();
     for spec in &context.spec().pools {
         let Some(fallback) = &spec.fallback else { continue };
-        let ids = context.pools();
         let of = |key: &str| ids.iter().find(|id| id.pool == key).cloned();
         if let (Some(lost), Some(instead)) = (of(&spec.key), of(&fallback.pool)) {
             let name = format!("{} lost to its fallback", spec.key);
@@ -116,7 +116,7 @@ fn stresses(context: &Context<'_>) -> Vec<Stress> {
 struct Theatre<'a> {
     context: &'a Context<'a>,
     pools: &'a [PoolWork],
-    stage: Stage,
+    stage: Stage<'a>,
 }
 
 impl Theatre<'_> {
@@ -130,12 +130,13 @@ impl Theatre<'_> {
         let instants: BTreeSet<Timestamp> =
             self.pools.iter().filter_map(|pool| pool.binding()?.at).chain(busiest).collect();
         let scene = |at: Timestamp| {
-            let mut scene = Scene { at, rates: rhythm.at(at), holds: Vec::new(), usd_an_hour: None };
             let world = self.world(at, 100);
-            scene.holds = vec![true; world.quotas.len()];
+            let holds = vec![true; world.quotas.len()];
+            let mut scene = Scene { at, rates: rhythm.at(at), holds, usd_an_hour: None };
+            let (cast, cases) = staged(&self.stage, &scene.rates)?;
             // What does not hold is opened, the worst first, until the rest does.
             for _ in 0..world.quotas.len() {
-                let outcomes = self.outcomes(&scene, &self.stage, &world)?;
+                let outcomes = outcomes(&cast, &cases, &world, &scene.holds)?;
                 scene.usd_an_hour = usd_an_hour(&outcomes);
                 if self.suffering(&outcomes).is_empty() {
                     break;
@@ -233,7 +234,8 @@ impl Theatre<'_> {
     }
 
     fn see(&self, scene: &Scene<'_>, stage: &Stage, limits_percent: u64) -> Option<Seen> {
-        let outcomes = self.outcomes(scene, stage, &self.world(scene.at, limits_percent))?;
+        let (cast, cases) = staged(stage, &scene.rates)?;
+        let outcomes = outcomes(&cast, &cases, &self.world(scene.at, limits_percent), &scene.holds)?;
         let tiers = self.suffering(&outcomes);
         let growth = |outcome: &Outcome| {
             outcome.tiers.iter().map(|tier| tier.summary.queue_growth_per_min).sum::<f64>()
@@ -250,7 +252,7 @@ impl Theatre<'_> {
     /// The limits that the plan asks for, or a part of them.
     fn world(&self, at: Timestamp, percent: u64) -> World {
         let day = self.context.input.calendar.local_date(at);
-        self.stage.world(self.context, |id, counted| {
+        self.stage.world(|id, counted| {
             let most = self.planned(id, counted).or_else(|| limit_on(self.context, id, counted, day))?;
             u64::try_from(u128::from(most) * u128::from(percent) / 100).ok()
         })
@@ -262,25 +264,31 @@ impl Theatre<'_> {
         pool.needed.iter().find(|needed| needed.plan.dimension == counted.dimension)?.plan.ask
     }
 
-    fn outcomes(&self, scene: &Scene<'_>, stage: &Stage, world: &World) -> Option<Vec<Outcome>> {
-        let mut world = world.clone();
-        for (quota, holds) in world.quotas.iter_mut().zip(&scene.holds) {
-            if !holds {
-                quota.most = u64::MAX;
-            }
-        }
-        let cast = stage.cast(self.context, &scene.rates)?;
-        let minutes = (CALLS / cast.calls_per_min.max(f64::MIN_POSITIVE)).clamp(1.0, MINUTES);
-        let cases = cast.cases(minutes, SEEDS)?;
-        replay_all(&Replay::new(&world, &cast.runs).ok()?, &cases, 1).ok()
-    }
-
     /// Tiers of which more is throttled or lost than the policy allows, under any of the seeds.
     fn suffering(&self, outcomes: &[Outcome]) -> Vec<u8> {
         let targets = targets(self.context);
         let tiers: BTreeSet<u8> = outcomes.iter().flat_map(|outcome| missed(&targets, outcome)).collect();
         tiers.into_iter().collect()
     }
+}
+
+/// Who comes on stage at these rates, and when.
+fn staged(stage: &Stage<'_>, rates: &Rates<'_>) -> Option<(Cast, Vec<Case>)> {
+    let cast = stage.cast(rates)?;
+    let minutes = (CALLS / cast.calls_per_min.max(f64::MIN_POSITIVE)).clamp(1.0, MINUTES);
+    let cases = cast.cases(minutes, SEEDS)?;
+    Some((cast, cases))
+}
+
+/// What comes of it at the limits that hold what is expected, the others being open.
+fn outcomes(cast: &Cast, cases: &[Case], world: &World, holds: &[bool]) -> Option<Vec<Outcome>> {
+    let mut world = world.clone();
+    for (quota, holds) in world.quotas.iter_mut().zip(holds) {
+        if !holds {
+            quota.most = u64::MAX;
+        }
+    }
+    replay_all(&Replay::new(&world, &cast.runs).ok()?, cases, 1).ok()
 }
 
 /// The pool and the dimension that turned most away.

@@ -2,7 +2,7 @@
 //!
 //! The one place where calendar files are opened; what they mean is the crate `calendar`'s business.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use plimsoll_calendar::{Calendar, Feed, HolidaySet, Rule};
 
@@ -45,8 +45,10 @@ pub(crate) fn with_feeds<'a>(
     rules: impl IntoIterator<Item = &'a str>,
     folder: &Path,
 ) -> Result<Calendar, Failure> {
+    let mut read = BTreeSet::new();
     for rule in rules {
-        if let Some(file) = Rule::parse(rule).map_err(Failure::input)?.file() {
+        let rule = Rule::parse(rule).map_err(Failure::input)?;
+        if let Some(file) = rule.file().filter(|file| read.insert((*file).to_owned())) {
             calendar = calendar.with_feed(file, feed(&folder.join(file))?);
         }
     }

@@ -5,16 +5,12 @@
 
 use std::sync::Arc;
 
-use arrow::{
-    array::{Array as _, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray},
-    compute::cast,
-    datatypes::DataType,
-};
+use arrow::array::{Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
 use datafusion::error::DataFusionError;
 use plimsoll_lake::{Lake, Order};
 use plimsoll_plan::Plan;
 
-use crate::{error::ProfileError, session::Reader};
+use crate::{error::ProfileError, session::Reader, together::texts};
 
 /// The `plan.json` of every stored plan whose id begins so, by id.
 ///
@@ -29,15 +25,7 @@ pub async fn stored_plans(reader: &Reader, id: &str) -> Result<Vec<String>, Prof
         "SELECT plan FROM plans WHERE starts_with(plan_id, '{}') ORDER BY plan_id",
         id.to_lowercase()
     );
-    let found = reader.query(&sql).await?;
-    let mut plans = Vec::new();
-    for batch in &found {
-        let text = cast(batch.column(0), &DataType::Utf8).map_err(DataFusionError::from)?;
-        if let Some(text) = text.as_any().downcast_ref::<StringArray>() {
-            plans.extend(text.iter().flatten().map(str::to_owned));
-        }
-    }
-    Ok(plans)
+    Ok(texts(&reader.query(&sql).await?))
 }
 
 /// Stores a plan, unless the lake has it.

@@ -253,7 +253,9 @@ impl Work<'_> {
         let mut plans = vec![Vec::new(); tables.len()];
         // What readers see in place of a table is made of what jobs make: jobs see the table.
         for (file, sql) in self.sql.folder("views") {
-            if self.tables.base(file.trim_end_matches(".sql")).is_err() {
+            let name = file.trim_end_matches(".sql");
+            let named = wave.iter().chain(views.iter().copied()).any(|job| job.names(name));
+            if named && self.tables.base(name).is_err() {
                 reader.view(file, sql).await?;
             }
         }

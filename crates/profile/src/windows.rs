@@ -102,7 +102,8 @@ impl Windows {
     }
 }
 
-fn civil_day(zone: &TimeZone, micros: i64) -> Option<civil::Date> {
+/// The day of an instant in a zone; none beyond what can be reckoned with.
+pub(crate) fn civil_day(zone: &TimeZone, micros: i64) -> Option<civil::Date> {
     Some(Timestamp::from_microsecond(micros).ok()?.to_zoned_datetime(zone.clone()).date())
 }
 

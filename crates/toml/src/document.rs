@@ -12,7 +12,7 @@ use toml::{
     de::{DeArray, DeTable, DeValue},
 };
 
-use crate::{Fault, nearest, read::fault};
+use crate::{Fault, meant, nearest, read::fault};
 
 /// Mistakes that one part is searched for.
 const MOST: usize = 20;
@@ -98,8 +98,7 @@ impl<'t> Document<'t> {
     /// Every mistake, in the order of lines; whatever was not asked for by name is one.
     pub fn finish(mut self) -> Vec<Fault> {
         for (key, _) in std::mem::take(&mut self.parts) {
-            let meant = nearest(key.get_ref(), self.asked.iter().copied());
-            let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+            let meant = meant(key.get_ref(), self.asked.iter().copied());
             let known = self.asked.join(", ");
             let message = format!("unknown field `{}`{meant} (there are {known})", key.get_ref());
             self.tell(&key.span(), key.get_ref(), &message);

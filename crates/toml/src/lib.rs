@@ -11,6 +11,6 @@ mod read;
 
 pub use document::Document;
 pub use fault::Fault;
-pub use nearest::{nearest, nearest_few};
+pub use nearest::{meant, nearest, nearest_few};
 pub use read::read;
 pub use toml::Spanned;

@@ -7,7 +7,12 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     nearest_few(word, known, 1).into_iter().next()
 }
 
-/// The same, the nearest first, of up to `most`.
+/// The end of a message that refuses `word`: `; did you mean ...?`, or nothing where no known word is near.
+pub fn meant<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(word, known).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default()
+}
+
+/// The known words that are near enough, the nearest first, of up to `most`.
 pub fn nearest_few<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
     let mut near: Vec<(f64, &str)> = known
         .into_iter()

@@ -5,7 +5,7 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::{Fault, nearest};
+use crate::{Fault, meant};
 
 /// Reads `text` as a `T`; `file` is only how messages call it.
 ///
@@ -44,10 +44,7 @@ fn with_suggestion(message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match quoted.split_first() {
         Some((word, known)) if message.starts_with("unknown ") => {
-            match nearest(word, known.iter().copied()) {
-                Some(meant) => format!("{message}; did you mean `{meant}`?"),
-                None => message,
-            }
+            format!("{message}{}", meant(word, known.iter().copied()))
         }
         _ => message,
     }

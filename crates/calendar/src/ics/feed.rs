@@ -138,9 +138,7 @@ impl Feed {
 
     fn no_such_event(&self, name: &str) -> CalendarError {
         let known = self.series.iter().map(Series::summary);
-        let suggestion = plimsoll_toml::nearest(name, known)
-            .map(|meant| format!("; did you mean `{meant}`?"))
-            .unwrap_or_default();
+        let suggestion = plimsoll_toml::meant(name, known);
         CalendarError::NoSuchEvent { file: self.file.clone(), name: name.to_owned(), suggestion }
     }
 }

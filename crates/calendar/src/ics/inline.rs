@@ -5,7 +5,7 @@
 
 use jiff::{
     Span,
-    civil::{DateTime, Time, date},
+    civil::{DateTime, date},
     tz::TimeZone,
 };
 
@@ -82,11 +82,7 @@ pub(crate) fn read_inline(text: &str) -> Result<Series, String> {
 fn set_hours(event: &mut Event, hours: Hours) -> Result<(), String> {
     event.start = with_hours(&event.start, hours.start);
     let day = date(2000, 1, 1);
-    let end: DateTime = match hours.end {
-        Some(end) if end > hours.start => day.to_datetime(end),
-        Some(end) => date(2000, 1, 2).to_datetime(end),
-        None => date(2000, 1, 2).to_datetime(Time::midnight()),
-    };
+    let end = hours.end_on(day).map_err(|error| error.to_string())?;
     let span =
         day.to_datetime(hours.start).until((jiff::Unit::Day, end)).map_err(|error| error.to_string())?;
     event.length = Length::Wall(span);

@@ -9,6 +9,7 @@ use jiff::{
 };
 
 use super::rule::{Frequency, Recurrence};
+use crate::days::index;
 
 impl Recurrence {
     /// Local times of a series that starts at `start`, in order, up to and with `last`. Without a count
@@ -105,7 +106,7 @@ impl Recurrence {
         }
         let n = all.len();
         let mut chosen: Vec<DateTime> =
-            self.positions.iter().filter_map(|at| all.get(position(*at, n)?).copied()).collect();
+            self.positions.iter().filter_map(|at| all.get(index(*at, n)?).copied()).collect();
         chosen.sort_unstable();
         chosen.dedup();
         chosen
@@ -205,10 +206,4 @@ impl Recurrence {
 /// Whether a list has a number, counted from 1 at the start or from -1 at the end of `length`.
 fn contains_either(list: &[i16], from_start: i16, length: i16) -> bool {
     list.contains(&from_start) || list.contains(&(from_start - length - 1))
-}
-
-/// From 1 at the start or -1 at the end to an index.
-fn position(at: i16, n: usize) -> Option<usize> {
-    let back = usize::from(at.unsigned_abs());
-    if at > 0 { back.checked_sub(1) } else { n.checked_sub(back) }
 }

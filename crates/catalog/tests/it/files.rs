@@ -42,8 +42,13 @@ sources = ["page"]
 
 /// What the catalog says to `SMALL` with one text put in place of another.
 fn said(old: &str, new: &str) -> String {
-    assert!(SMALL.contains(old), "{old}");
-    match Catalog::load([("small.toml", SMALL.replacen(old, new, 1))]) {
+    said_to("small.toml", SMALL, old, new)
+}
+
+/// What the catalog says to a file with one text put in place of another.
+pub(crate) fn said_to(file: &str, text: &str, old: &str, new: &str) -> String {
+    assert!(text.contains(old), "{old}");
+    match Catalog::load([(file, text.replacen(old, new, 1))]) {
         Ok(_) => "nothing".to_owned(),
         Err(fault) => fault.to_string(),
     }

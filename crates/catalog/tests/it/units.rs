@@ -1,5 +1,6 @@
 //! What a provider file may say of units, and how a mistake is answered; the rows that ship of them.
 
+use crate::files::said_to;
 use plimsoll_catalog::{Carries, Catalog};
 
 use crate::shipped::{catalog, entry};
@@ -37,11 +38,7 @@ sources = ["page"]
 "#;
 
 fn said(old: &str, new: &str) -> String {
-    assert!(SOLD.contains(old), "{old}");
-    match Catalog::load([("sold.toml", SOLD.replacen(old, new, 1))]) {
-        Ok(_) => "nothing".to_owned(),
-        Err(fault) => fault.to_string(),
-    }
+    said_to("sold.toml", SOLD, old, new)
 }
 
 /// Protects the answer to mistakes in units: an increment of 0, windows that grow, a throughput that is

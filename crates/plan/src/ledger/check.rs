@@ -1,7 +1,7 @@
 //! What a ledger may not say: dates out of order, outcomes without a decision, one request twice.
 
 use plimsoll_catalog::PoolKey;
-use plimsoll_toml::nearest;
+use plimsoll_toml::meant;
 
 use super::file::{FILE, Ledger, LedgerRequest};
 use crate::SpecError;
@@ -41,8 +41,7 @@ fn problem(request: &LedgerRequest) -> Option<(&'static str, String)> {
         return Some(("pool", error.to_string()));
     }
     if !LIMIT_DIMENSIONS.contains(&request.dimension.as_str()) {
-        let meant = nearest(&request.dimension, LIMIT_DIMENSIONS);
-        let meant = meant.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
+        let meant = meant(&request.dimension, LIMIT_DIMENSIONS);
         let known = LIMIT_DIMENSIONS.join(", ");
         return Some((
             "dimension",

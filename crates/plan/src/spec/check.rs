@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use jiff::tz::TimeZoneDatabase;
 use plimsoll_calendar::Rule;
 use plimsoll_catalog::PoolKey;
-use plimsoll_toml::nearest;
+use plimsoll_toml::meant;
 
 use super::fallback::circle;
 use super::{EventSpec, LimitSpec, Policy, PoolSpec, ReservationSpec, Span, Spec, WorkflowSpec};
@@ -193,8 +193,7 @@ fn event(place: &Place, event: &EventSpec, events: &[EventSpec]) -> Result<(), R
     for other in &event.over {
         let others = || events.iter().map(|event| event.name.as_str()).filter(|name| *name != event.name);
         if !others().any(|name| name == other) {
-            let meant = nearest(other, others())
-                .map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
+            let meant = meant(other, others());
             return refuse(place.key("over"), format!("`{other}` is no other event{meant}"));
         }
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use plimsoll_catalog::PoolKey;
-use plimsoll_toml::{Fault, Spanned, nearest, read};
+use plimsoll_toml::{Fault, Spanned, meant, read};
 use serde::Deserialize;
 
 use super::Spread;
@@ -183,8 +183,7 @@ impl Worksheet {
                 return fault(span, "scenario.name", format!("`{}` stands twice", scenario.name));
             }
             if let Some(unknown) = scenario.class_rate.keys().find(|name| !names.contains(name.as_str())) {
-                let meant = nearest(unknown, names.iter().copied());
-                let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+                let meant = meant(unknown, names.iter().copied());
                 let message = format!("there is no class `{unknown}`{meant}");
                 return fault(span, "scenario.class_rate", message);
             }

@@ -1,6 +1,7 @@
 //! `plimsoll plan --explain POOL DIMENSION`: how one figure came about, and how to read its inputs again.
 
 use plimsoll_plan::{DimensionPlan, FigureInput, Plan, PoolPlan};
+use plimsoll_toml::meant;
 use serde::Serialize;
 
 use crate::{cli::Format, failure::Failure, output};
@@ -84,17 +85,13 @@ fn table(each: &Explanation<'_>) -> Result<(), Failure> {
 }
 
 fn unknown(plan: &Plan, of_pool: &[&PoolPlan], pool: &str, dimension: &str) -> Failure {
-    let near = |word: &str, known: Vec<&str>| {
-        plimsoll_toml::nearest(word, known)
-            .map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"))
-    };
     if of_pool.is_empty() {
-        let meant = near(pool, plan.pools.iter().map(|row| row.pool.as_str()).collect());
+        let meant = meant(pool, plan.pools.iter().map(|row| row.pool.as_str()));
         return Failure::input(format!("--explain {pool}: the plan has no such pool{meant}"));
     }
     let known: Vec<&str> =
         of_pool.iter().flat_map(|pool| &pool.dimensions).map(|row| row.dimension.as_str()).collect();
     let there = known.join(", ");
-    let meant = near(dimension, known);
+    let meant = meant(dimension, known);
     Failure::input(format!("--explain {pool} {dimension}: there is {there}{meant}"))
 }

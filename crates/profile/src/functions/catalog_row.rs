@@ -14,11 +14,11 @@ use datafusion::{
     common::Result,
     logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility},
 };
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::tz::TimeZone;
 use plimsoll_catalog::{Catalog, PoolKey};
 
 use super::time::instant;
-use crate::policy::Policy;
+use crate::{policy::Policy, windows::civil_day};
 
 /// The function, for registration.
 pub(super) fn udf(policy: &Arc<Policy>) -> ScalarUDF {
@@ -41,8 +41,7 @@ fn fields() -> Fields {
 /// The keys of the row that answers, and of the nearest where none does.
 fn known(catalog: &Catalog, pool: &str, micros: i64) -> [Option<String>; 2] {
     let Ok(key) = PoolKey::parse(pool) else { return [None, None] };
-    let day = Timestamp::from_microsecond(micros).ok().map(|t| t.to_zoned_datetime(TimeZone::UTC).date());
-    match day.and_then(|day| catalog.find(&key, day)) {
+    match civil_day(&TimeZone::UTC, micros).and_then(|day| catalog.find(&key, day)) {
         Some(row) => [Some(row.key.to_string()), None],
         None => [None, catalog.did_you_mean(&key).map(PoolKey::to_string)],
     }

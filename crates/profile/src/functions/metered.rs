@@ -18,8 +18,10 @@ use arrow::{
     datatypes::{DataType, Fields, Int64Type, TimestampMicrosecondType},
     error::ArrowError,
 };
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::tz::TimeZone;
 use plimsoll_catalog::{Call, Catalog, Charged, Draw, PoolKey, Rates, Tier};
+
+use crate::windows::{DAY_MICROS, civil_day};
 
 /// Measures, in the order in which they stand in the struct.
 pub(super) const MEASURES: [&str; 8] = [
@@ -45,9 +47,6 @@ pub(super) fn dollars() -> DataType {
 /// Columns of counts: input, uncached, read, written, written for an hour, output, reasoning, audio,
 /// `max_tokens`.
 pub(super) const COUNTS: usize = 9;
-
-/// Microseconds of a day.
-const DAY: i64 = 86_400_000_000;
 
 /// Columns of attempts.
 pub(super) struct Attempts<'a> {
@@ -120,19 +119,19 @@ impl<'a> Attempts<'a> {
         fields: Fields,
     ) -> Result<StructArray, ArrowError> {
         let mut drawn = Columns::new(rows);
-        let mut tariffs = Tariffs { catalog, made: Vec::new(), places: HashMap::new() };
+        let mut tariffs: HashMap<Place<'_>, Tariff<'_>> = HashMap::new();
         let mut first = 0;
         while first < rows {
             let place = Place::of(self, first);
-            let end = (first + 1..rows).find(|row| !place.holds(self, *row)).unwrap_or(rows);
-            let tariff = tariffs.of(&place);
+            let end = (first + 1..rows).find(|row| Place::of(self, *row) != place).unwrap_or(rows);
+            let tariff = tariffs.entry(place).or_insert_with(|| Tariff::new(catalog, &place));
             for row in first..end {
                 match self.used(row) {
                     Used::Known(call) => drawn.set(row, &tariff.charged(&call), tariff.covered),
-                    Used::Refused => drawn.set_unpaid(row, &tariff.refused, Some(0)),
-                    Used::Nothing => drawn.set_unpaid(row, &tariff.nothing, Some(0)),
+                    Used::Refused => drawn.set_unpaid(row, &tariff.refused, true),
+                    Used::Nothing => drawn.set_unpaid(row, &tariff.nothing, true),
                     // A request is a request, whatever it used.
-                    Used::Unknown => drawn.set_unpaid(row, &tariff.unknown, None),
+                    Used::Unknown => drawn.set_unpaid(row, &tariff.unknown, false),
                 }
             }
             first = end;
@@ -201,11 +200,11 @@ impl Columns {
         self.told_billed[row] = covered || charged.list_value.is_some();
     }
 
-    /// A row without tokens: nothing to pay, or nothing known.
-    fn set_unpaid(&mut self, row: usize, charged: &Charged, usd: Option<i128>) {
+    /// A row without tokens: known to have nothing to pay, or not known at all.
+    fn set_unpaid(&mut self, row: usize, charged: &Charged, known: bool) {
         self.draws(row, charged);
-        self.known[row] = usd.is_some();
-        (self.told[row], self.told_billed[row]) = (usd.is_some(), usd.is_some());
+        self.known[row] = known;
+        (self.told[row], self.told_billed[row]) = (known, known);
     }
 
     #[inline]
@@ -255,8 +254,7 @@ struct Tariff<'c> {
 
 impl<'c> Tariff<'c> {
     fn new(catalog: &'c Catalog, place: &Place<'_>) -> Self {
-        let start = place.day.and_then(|day| Timestamp::from_microsecond(day.checked_mul(DAY)?).ok());
-        let day = start.map(|time| time.to_zoned_datetime(TimeZone::UTC).date());
+        let day = place.day.and_then(|day| civil_day(&TimeZone::UTC, day.checked_mul(DAY_MICROS)?));
         let key = place.pool.and_then(|pool| PoolKey::parse(pool).ok());
         let named = place.tier.map_or(Ok(Tier::Standard), str::parse::<Tier>);
         let served = named.as_ref().copied().unwrap_or_default();
@@ -301,31 +299,7 @@ impl<'a> Place<'a> {
         Self {
             pool: text(attempts.pool),
             tier: text(attempts.tier),
-            day: micros.map(|micros| micros.div_euclid(DAY)),
+            day: micros.map(|micros| micros.div_euclid(DAY_MICROS)),
         }
-    }
-
-    /// Whether an attempt is of this place, too.
-    #[inline]
-    fn holds(&self, attempts: &Attempts<'a>, row: usize) -> bool {
-        *self == Self::of(attempts, row)
-    }
-}
-
-/// The tariffs of a batch.
-struct Tariffs<'a, 'c> {
-    catalog: &'c Catalog,
-    made: Vec<Tariff<'c>>,
-    places: HashMap<Place<'a>, usize>,
-}
-
-impl<'a, 'c> Tariffs<'a, 'c> {
-    fn of(&mut self, place: &Place<'a>) -> &Tariff<'c> {
-        let made = &mut self.made;
-        let at = *self.places.entry(*place).or_insert_with(|| {
-            made.push(Tariff::new(self.catalog, place));
-            made.len() - 1
-        });
-        &self.made[at]
     }
 }
