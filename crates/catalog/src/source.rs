@@ -26,7 +26,12 @@ pub struct Source {
 impl Source {
     /// Whether it was read more than 180 days before `as_of`.
     pub fn is_stale(&self, as_of: Date) -> bool {
-        self.read_on.saturating_add(FRESH_DAYS.days()) < as_of
+        self.stale_from() <= as_of
+    }
+
+    /// First day on which it is stale.
+    pub fn stale_from(&self) -> Date {
+        self.read_on.saturating_add((FRESH_DAYS + 1).days())
     }
 }
 

@@ -12,7 +12,7 @@ use thiserror::Error;
 use crate::quantity::Quantity;
 use crate::spec::{PoolSpec, Spec};
 use crate::windows::{Windows, windows};
-use crate::{Ledger, Measured, PoolMeasured, SpecError, Stat, WorkflowMeasured};
+use crate::{DimensionPlan, Ledger, Measured, PoolMeasured, SpecError, Stat, WorkflowMeasured};
 
 /// Everything that a plan is made from.
 #[derive(Debug, Clone, Copy)]
@@ -146,6 +146,13 @@ impl<'a> Context<'a> {
             .pools
             .iter()
             .find(|pool| pool.pool == id.pool && pool.account == id.account && pool.region == id.region)
+    }
+
+    /// What the busy minutes of the history drew of a limit, by its own stage; none of limits that are not of a
+    /// minute.
+    pub(crate) fn busy_minutes(&self, id: &PoolId, plan: &DimensionPlan) -> Option<&'a Stat> {
+        let measure = format!("{}.{}", plan.basis, plan.dimension.strip_suffix("_per_min")?);
+        self.pool_measured(id)?.per_minute.get(&measure)
     }
 
     /// The account of a pool: as telemetry tells, else as the spec has it.

@@ -45,7 +45,7 @@ pub fn due(input: &PlanInput<'_>, plan: &Plan, within: Option<Span>) -> Result<V
     ledger(&context, plan, &mut found)?;
     reservations(&context, plan, &mut found);
     for pool in &plan.pools {
-        catalog(&context, &pool.pool, pool.owner.as_deref(), &mut found)?;
+        catalog(&context, &pool.pool, pool.owner.as_deref(), &mut found);
     }
     for pool in &context.spec().pools {
         fallback(&context, pool, &mut found)?;
@@ -80,12 +80,10 @@ fn filing(request: &QuotaRequest, today: Date) -> Due {
 /// Drafts that still have to be filed, and filed requests to ask after.
 fn ledger(context: &Context<'_>, plan: &Plan, found: &mut Vec<Due>) -> Result<(), PlanError> {
     for request in context.input.ledger.requests.iter().filter(|request| request.decided.is_none()) {
-        let pool = plan.pools.iter().find(|pool| {
-            let fits = |mine: &Option<String>, theirs: &Option<String>| mine.is_none() || mine == theirs;
-            pool.pool == request.pool
-                && fits(&request.account, &pool.account)
-                && fits(&request.region, &pool.region)
-        });
+        let pool = plan
+            .pools
+            .iter()
+            .find(|pool| request.is_of(&pool.pool, pool.account.as_deref(), pool.region.as_deref()));
         let row = pool.and_then(|pool| pool.dimensions.iter().find(|row| row.dimension == request.dimension));
         let asked = Quantity::from(request.asked);
         let (by, kind, what) = match request.filed {
@@ -162,17 +160,12 @@ fn reservations(context: &Context<'_>, plan: &Plan, found: &mut Vec<Due>) {
 }
 
 /// Rows whose sources are, or will be, too old to be trusted.
-fn catalog(
-    context: &Context<'_>,
-    pool: &str,
-    owner: Option<&str>,
-    found: &mut Vec<Due>,
-) -> Result<(), PlanError> {
-    let Some(entry) = context.entry(pool) else { return Ok(()) };
+fn catalog(context: &Context<'_>, pool: &str, owner: Option<&str>, found: &mut Vec<Due>) {
+    let Some(entry) = context.entry(pool) else { return };
     // The first source to go stale is the one to read again first.
-    let Some(source) = entry.sources.iter().min_by_key(|source| source.read_on) else { return Ok(()) };
+    let Some(source) = entry.sources.iter().min_by_key(|source| source.read_on) else { return };
     found.push(Due {
-        by: source.read_on.checked_add(STALE_AFTER_DAYS.days())?,
+        by: source.stale_from(),
         kind: "stale_catalog".to_owned(),
         pool: pool.to_owned(),
         dimension: None,
@@ -182,11 +175,7 @@ fn catalog(
         ),
         owner: owner.map(str::to_owned),
     });
-    Ok(())
 }
-
-/// First day on which a source is stale, after the day it was read (`PLANNING`, section 2).
-const STALE_AFTER_DAYS: i64 = 181;
 
 /// What was done to be sure of a fallback, once it is as old as the policy allows.
 fn fallback(context: &Context<'_>, pool: &PoolSpec, found: &mut Vec<Due>) -> Result<(), PlanError> {

@@ -257,7 +257,7 @@ fn rising<'e>(entry: &'e Entry, wanted: &Wanted<'_>) -> Vec<(&'e Quota, Option<u
 }
 
 /// A quota as the provider calls it, with its code.
-fn named(quota: &Quota) -> String {
+pub(crate) fn named(quota: &Quota) -> String {
     match &quota.code {
         Some(code) => format!("{} ({code})", quota.name),
         None => quota.name.clone(),

@@ -88,8 +88,7 @@ fn tokens_against_requests(
 
 fn peak_below_steady(context: &Context<'_>, pool: &PoolWork, needed: &Needed) -> Option<Lint> {
     let plan = &needed.plan;
-    let measure = format!("{}.{}", plan.basis, plan.dimension.strip_suffix("_per_min")?);
-    let steady = context.pool_measured(&pool.id)?.per_minute.get(&measure)?;
+    let steady = context.busy_minutes(&pool.id, plan)?;
     let steady = Quantity::of_percentile(steady.p50)?;
     (Quantity::from(plan.p95_floor) < steady).then(|| {
         found(
@@ -120,8 +119,7 @@ fn above_proven_use(
     request: &QuotaRequest,
 ) -> Option<Lint> {
     let plan = &needed.plan;
-    let measure = format!("{}.{}", plan.basis, plan.dimension.strip_suffix("_per_min")?);
-    let proven = context.pool_measured(&pool.id)?.per_minute.get(&measure)?;
+    let proven = context.busy_minutes(&pool.id, plan)?;
     let p95 = Quantity::of_percentile(proven.p95).filter(|p95| !p95.is_zero())?;
     let times = Quantity::from(request.to).over(&p95)?;
     if times <= PROVEN_FACTOR.into() || plan.occurrences > 0 {

@@ -57,15 +57,21 @@ impl Place {
         }
     }
 
-    /// The line here in `text`, from 1; 0 where the text does not hold it.
-    pub(crate) fn line(&self, text: &str) -> usize {
-        self.refuse("", text, "").line.unwrap_or(0)
-    }
-
     fn span(&self, text: &str) -> Option<Range<usize>> {
         let document = Document::parse(text).ok()?;
         in_table(document.as_table(), &self.steps)
     }
+}
+
+/// The lines of the first `count` entries of an array of tables, from 1; 0 where the text does not hold one.
+pub(crate) fn lines(list: &str, count: usize, text: &str) -> Vec<usize> {
+    let document = Document::parse(text).ok();
+    let line = |index| {
+        let steps = [Step::Key(list.to_owned()), Step::Index(index)];
+        let span = in_table(document.as_ref()?.as_table(), &steps)?;
+        SpecError::new("", "").at(text, &span).line
+    };
+    (0..count).map(|index| line(index).unwrap_or(0)).collect()
 }
 
 fn in_table(table: &dyn TableLike, steps: &[Step]) -> Option<Range<usize>> {

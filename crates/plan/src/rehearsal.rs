@@ -139,15 +139,8 @@ pub fn rehearse(
         .ok_or(RehearsalError::Nothing(asked.at))?;
     let outcomes = replay_all(&Replay::new(&world, &cast.runs)?, &cases, threads)?;
     let unlimited = world.pools.iter().flat_map(|pool| {
-        let limited = |dimension: &&String| {
-            pool.quotas
-                .iter()
-                .any(|&at| world.quotas.get(at).is_some_and(|quota| quota.dimension == **dimension))
-        };
-        pool.dimensions
-            .iter()
-            .filter(move |dimension| !limited(dimension))
-            .map(|of| format!("{} {of}", pool.name))
+        let open = |dimension: &&String| world.quota_of(pool, dimension).is_none();
+        pool.dimensions.iter().filter(open).map(|of| format!("{} {of}", pool.name))
     });
     let spread = spread(&outcomes);
     let Some(Outcome { tiers, workflows, pools, queues, little, .. }) = outcomes.into_iter().next() else {

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::context::{Context, PoolId};
+use crate::filing::named;
 use crate::form::Form;
 use crate::lint::lint;
 use crate::need::Needed;
@@ -150,11 +151,8 @@ fn draft(context: &Context<'_>, pool: &PoolWork, needed: &Needed) -> Option<Quot
     let channel = entry.and_then(|entry| entry.channel.as_ref());
     let form = Form::new(context, pool, needed, to);
     let companion = |quota: &plimsoll_catalog::Quota| match (&quota.code, quota.adjustable) {
-        (Some(code), Some(false)) => {
-            format!("{} ({code}), not adjustable: ask in the case's text", quota.name)
-        }
-        (Some(code), _) => format!("{} ({code})", quota.name),
-        (None, _) => quota.name.clone(),
+        (Some(_), Some(false)) => format!("{}, not adjustable: ask in the case's text", named(quota)),
+        _ => named(quota),
     };
     let needed_from = plan.event_start.map(|start| context.input.calendar.local_date(start));
     let mut request = QuotaRequest {
@@ -227,11 +225,8 @@ fn evidence(context: &Context<'_>, pool: &PoolWork, needed: &Needed) -> BTreeMap
         );
         evidence.insert("refused_share_of_attempts_in_past_occurrences".to_owned(), json!(plan.censored));
     }
-    let measure = dimension.strip_suffix("_per_min").map(|measure| format!("{}.{measure}", plan.basis));
     let measured = context.pool_measured(&pool.id);
-    if let (Some(measured), Some(measure)) = (measured, measure)
-        && let Some(stat) = measured.per_minute.get(&measure)
-    {
+    if let (Some(measured), Some(stat)) = (measured, context.busy_minutes(&pool.id, plan)) {
         evidence.insert(
             format!("measured_busy_minutes_{dimension}"),
             json!({"p50": stat.p50, "p95": stat.p95, "max": stat.max, "n": stat.n, "with_refusals": measured.censored_minutes}),

@@ -142,7 +142,8 @@ impl Theatre<'_> {
                     break;
                 }
                 let (pool, dimension) = worst(&outcomes)?;
-                let place = quota_of(&world, &pool, &dimension)?;
+                let pool = world.pools.iter().find(|known| known.name == pool)?;
+                let place = world.quota_of(pool, &dimension)?;
                 *scene.holds.get_mut(place)? = false;
             }
             Some(scene)
@@ -296,14 +297,6 @@ fn worst(outcomes: &[Outcome]) -> Option<(String, String)> {
     let limits = outcomes.iter().flat_map(|outcome| &outcome.pools);
     let most = limits.max_by_key(|limit| limit.throttled).filter(|limit| limit.throttled > 0)?;
     Some((most.pool.clone(), most.dimension.clone()))
-}
-
-fn quota_of(world: &World, pool: &str, dimension: &str) -> Option<usize> {
-    let pool = world.pools.iter().find(|known| known.name == pool)?;
-    pool.quotas
-        .iter()
-        .copied()
-        .find(|&at| world.quotas.get(at).is_some_and(|quota| quota.dimension == dimension))
 }
 
 /// Dollars an hour at the instant; `None` where nothing on stage has a price.

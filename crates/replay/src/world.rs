@@ -86,6 +86,13 @@ pub struct TierRules {
 }
 
 impl World {
+    /// Which of [`World::quotas`] limits a dimension of a pool; none where none does.
+    #[must_use]
+    pub fn quota_of(&self, pool: &Pool, dimension: &str) -> Option<usize> {
+        let of = |at: &usize| self.quotas.get(*at).is_some_and(|quota| quota.dimension == dimension);
+        pool.quotas.iter().copied().find(of)
+    }
+
     /// Whether these runs can be replayed against it.
     ///
     /// # Errors

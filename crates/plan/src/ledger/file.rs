@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::check::check;
 use crate::SpecError;
 use crate::digest::sha256;
-use crate::place::Place;
+use crate::place::lines;
 use crate::spec::other_version;
 
 /// What messages call the file.
@@ -78,8 +78,9 @@ impl Ledger {
             return Err(fault);
         }
         let mut ledger: Self = read(FILE, text)?;
-        for (index, request) in ledger.requests.iter_mut().enumerate() {
-            request.line = Place::entry("request", index, "").line(text);
+        let lines = lines("request", ledger.requests.len(), text);
+        for (request, line) in ledger.requests.iter_mut().zip(lines) {
+            request.line = line;
         }
         check(&ledger, text)?;
         ledger.sha256 = sha256(text.as_bytes());
@@ -93,13 +94,16 @@ impl Ledger {
         account: Option<&'n str>,
         region: Option<&'n str>,
     ) -> impl Iterator<Item = &'l LedgerRequest> + use<'l, 'n> {
+        let undecided = self.requests.iter().filter(|request| request.decided.is_none());
+        undecided.filter(move |request| request.is_of(pool, account, region))
+    }
+}
+
+impl LedgerRequest {
+    /// Whether it asks for a pool of that account and region; one that names none asks for any.
+    pub(crate) fn is_of(&self, pool: &str, account: Option<&str>, region: Option<&str>) -> bool {
         let fits = |mine: &Option<String>, theirs: Option<&str>| mine.is_none() || mine.as_deref() == theirs;
-        self.requests.iter().filter(move |request| {
-            request.pool == pool
-                && request.decided.is_none()
-                && fits(&request.account, account)
-                && fits(&request.region, region)
-        })
+        self.pool == pool && fits(&self.account, account) && fits(&self.region, region)
     }
 }
 

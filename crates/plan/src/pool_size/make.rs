@@ -62,14 +62,15 @@ impl Sizing<'_> {
             [only] => Some(only),
             _ => None,
         };
+        let by_unit: Vec<_> = needed.iter().map(|kind| kind.count(entry, demand.as_of)).collect();
         let next = needed.iter().filter_map(|kind| kind.next_step_at(demand)).min();
         PoolSize {
             pool: demand.pool.to_string(),
             as_of: demand.as_of,
             units: only.and_then(|kind| kind.units),
             unit: only.map(|kind| kind.unit.name.clone()),
-            raw_units: only.and_then(|kind| kind.count(entry, demand.as_of).raw_units),
-            by_unit: needed.iter().map(|kind| kind.count(entry, demand.as_of)).collect(),
+            raw_units: only.and_then(|_| by_unit.first()?.raw_units.clone()),
+            by_unit,
             hourly_usd: spent(
                 priced.and_then(|term| term.hourly_usd.clone()),
                 on_demand.as_ref().map(|cost| cost.hourly_usd.clone()),
@@ -173,11 +174,10 @@ impl Sizing<'_> {
                 .filter_map(|limit| self.rate(limit, &drawn))
                 .map(|rate| (rate.dimension, rate.need))
                 .collect();
-            let same = needs.iter().eq(rates
+            let same = needs
                 .iter()
-                .map(|rate| (rate.dimension.clone(), rate.need))
-                .collect::<Vec<_>>()
-                .iter());
+                .map(|(dimension, need)| (dimension, *need))
+                .eq(rates.iter().map(|rate| (&rate.dimension, rate.need)));
             let counts = |kinds: &[Needed<'_>]| kinds.iter().map(|kind| kind.units).collect::<Vec<_>>();
             if same && counts(&needed) == counts(taken) {
                 return None;

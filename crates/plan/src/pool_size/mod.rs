@@ -16,6 +16,5 @@ pub use answer::{
 };
 pub use demand::{Calls, PoolDemand, PoolSizeError};
 pub use make::size_pool;
-pub(crate) use money::fixed;
 pub use shape::Shape;
 pub use units::overage;

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::SpecError;
 use crate::digest::sha256;
-use crate::place::Place;
+use crate::place::lines;
 
 /// What messages call the file.
 pub(crate) const FILE: &str = "plan.toml";
@@ -49,8 +49,9 @@ impl Spec {
         }
         let mut spec: Self = read(FILE, text)?;
         check::check(&spec).map_err(|refusal| refusal.place.refuse(FILE, text, refusal.problem))?;
-        for (index, event) in spec.events.iter_mut().enumerate() {
-            event.line = Place::entry("event", index, &event.name).line(text);
+        let lines = lines("event", spec.events.len(), text);
+        for (event, line) in spec.events.iter_mut().zip(lines) {
+            event.line = line;
         }
         spec.sha256 = sha256(text.as_bytes());
         Ok(spec)

@@ -303,9 +303,9 @@ impl Case<'_> {
 /// The rate at which the first of the given limits is reached.
 fn first_limit(size: &PoolSize) -> Option<String> {
     let known = size.rates.iter().filter_map(|rate| {
-        let at: Quantity = rate.limit_at.as_ref()?.parse().ok()?;
-        Some((at, rate))
+        let told = rate.limit_at.as_ref()?;
+        Some((told.parse::<Quantity>().ok()?, told, rate))
     });
-    let first = known.min_by(|(left, _), (right, _)| left.cmp(right));
-    first.map(|(at, rate)| format!("{} ({})", crate::pool_size::fixed(&at, 2), rate.dimension))
+    let first = known.min_by(|(left, ..), (right, ..)| left.cmp(right));
+    first.map(|(_, told, rate)| format!("{told} ({})", rate.dimension))
 }

@@ -52,11 +52,26 @@ impl Ground {
         let ledger = ledger(&ledger_file(spec_file))?;
         progress.say("opening the lake");
         let lake = open::lake(settings).await?;
+        Self::measure(settings, lake, (spec, ledger, calendar), as_of, progress).await
+    }
+
+    /// Measures a lake for a spec.
+    ///
+    /// # Errors
+    /// An instant that cannot be read, or a lake that cannot be queried.
+    pub(super) async fn measure(
+        settings: &Settings,
+        lake: Lake,
+        (spec, ledger, calendar): (Spec, Ledger, Calendar),
+        as_of: Option<&str>,
+        progress: &Progress,
+    ) -> Result<Self, Failure> {
         let sessions = open::sessions(settings)?;
         let reader = Reader::pinned(&lake, &sessions).await?;
         let as_of = instant(as_of, &calendar, &reader)?;
         progress.say("measuring");
-        let measured = measured(&reader, &sessions, &spec, &calendar, as_of).await?;
+        let windows = windows(&spec, &calendar, as_of).map_err(Failure::input)?;
+        let measured = measure(&reader, &sessions, &windows).await?;
         Ok(Self { lake, sessions, spec, ledger, calendar, measured, as_of })
     }
 
@@ -85,18 +100,6 @@ pub(super) fn ledger_file(spec: &Path) -> PathBuf {
     spec.with_file_name("ledger.toml")
 }
 
-/// Runs the queries of `sql/plan` over the windows that a spec names.
-pub(super) async fn measured(
-    reader: &Reader,
-    sessions: &SessionFactory,
-    spec: &Spec,
-    calendar: &Calendar,
-    as_of: Timestamp,
-) -> Result<Measured, Failure> {
-    let windows = windows(spec, calendar, as_of).map_err(Failure::input)?;
-    Ok(measure(reader, sessions, &windows).await?)
-}
-
 /// The requests made so far; a spec without a ledger beside it has made none.
 fn ledger(path: &Path) -> Result<Ledger, Failure> {
     match std::fs::read_to_string(path) {
@@ -107,11 +110,7 @@ fn ledger(path: &Path) -> Result<Ledger, Failure> {
 }
 
 /// The instant that a plan speaks for.
-pub(super) fn instant(
-    as_of: Option<&str>,
-    calendar: &Calendar,
-    reader: &Reader,
-) -> Result<Timestamp, Failure> {
+fn instant(as_of: Option<&str>, calendar: &Calendar, reader: &Reader) -> Result<Timestamp, Failure> {
     match as_of {
         None => reader.snapshot().and_then(|row| row.data_until).ok_or_else(|| {
             Failure::no_data("the lake holds no run yet: send telemetry, then run `plimsoll profile`")

@@ -4,10 +4,9 @@
 
 use std::{fs::File, io::ErrorKind, io::Write as _, path::Path, process::ExitCode};
 
-use plimsoll_plan::{Spec, init as write_spec};
-use plimsoll_profile::Reader;
+use plimsoll_plan::{Ledger, Spec, init as write_spec};
 
-use super::ground::{instant, measured};
+use super::ground::Ground;
 use crate::{
     calendars,
     failure::{self, Failure},
@@ -29,13 +28,11 @@ pub(super) async fn init(settings: &Settings, path: &Path, as_of: Option<&str>) 
     let progress = Progress::spinner();
     progress.say("opening the lake");
     let lake = open::existing_lake(settings).await?;
-    let sessions = open::sessions(settings)?;
-    let reader = Reader::pinned(&lake, &sessions).await?;
-    let as_of = instant(as_of, &calendar, &reader)?;
-    progress.say("measuring");
-    let measured = measured(&reader, &sessions, &spec, &calendar, as_of).await?;
+    let ground =
+        Ground::measure(settings, lake, (spec, Ledger::default(), calendar), as_of, &progress).await?;
     progress.finish();
-    let text = write_spec(&measured, sessions.policy().catalog(), zone, calendar.local_date(as_of));
+    let measured = &ground.measured;
+    let text = write_spec(measured, ground.input(true).catalog, zone, ground.today());
     let mut file = File::create_new(path).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => taken(path),
         _ => failure::file(path)(error),
