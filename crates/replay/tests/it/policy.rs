@@ -62,6 +62,19 @@ fn floors_hold_and_what_is_unused_is_lent() -> Tested {
     Ok(())
 }
 
+/// LL1: of 10 requests a minute, split 0.9 to production and 0.1 to development, each has its 9 and its
+/// 1 however much both ask for.
+#[test]
+fn ll1_a_limit_is_split_by_shares() -> Tested {
+    let mut world = limited(quota(10, FIXED));
+    let tiers = BTreeMap::from([(0, share(9, &[])), (1, share(1, &[]))]);
+    world.pools[0].broker = Some(Broker { tiers });
+    let flood = |tier| (0..10).map(move |_| of_tier(tier, Micros::ZERO, 1));
+    let outcome = replayed(&world, &runs(flood(1).chain(flood(0)))?)?;
+    assert_eq!((tier(&outcome, 0).throttled, tier(&outcome, 1).throttled), (1, 9));
+    Ok(())
+}
+
 /// Floors of slots: of four, two are tier 0's. Tier 1 runs two at once at most, though two are idle;
 /// that is a wait, not a throttle.
 #[test]
