@@ -14,7 +14,7 @@ use crate::{
     escape,
     format::{self, NONE},
     local::Local,
-    names,
+    names, plain,
     templates::MARKDOWN,
 };
 
@@ -26,7 +26,7 @@ pub(crate) fn register(env: &mut Environment<'_>) {
     env.add_filter("ratio", |v: &Value| number(v, format::ratio));
     env.add_filter("duration", |v: &Value| number(v, format::duration_ms));
     env.add_filter("seconds", |v: &Value| number(v, |s| format::duration_ms(s * 1e3)));
-    env.add_filter("decimal", |v: &Value| number(v, |n| format::fixed(n, 2)));
+    env.add_filter("decimal", |v: &Value| number(v, format::decimal));
     env.add_filter("usd", |v: &Value| text(v, format::usd));
     env.add_filter("day", |v: &Value| date(v, format::day));
     env.add_filter("day_year", |v: &Value| date(v, format::day_year));
@@ -39,6 +39,10 @@ pub(crate) fn register(env: &mut Environment<'_>) {
     env.add_filter("short", |v: &Value| text(v, short_digest));
     env.add_filter("rate_source", |v: &Value| text(v, names::rate));
     env.add_filter("budget", |v: &Value| text(v, names::budget));
+    env.add_filter("filing", |v: &Value| text(v, names::filing));
+    env.add_filter("sentence_case", |v: &Value| text(v, format::sentence_case));
+    env.add_filter("stress", |v: &Value| text(v, names::stress));
+    env.add_filter("plain", |v: &Value| text(v, plain::sentence));
     env.add_filter("evidence", evidence);
     env.add_filter("code", code);
     env.add_filter("quote", quote);
@@ -79,7 +83,7 @@ fn short_digest(digest: &str) -> String {
 /// maps as one line, anything else as it is.
 fn evidence(value: &Value) -> String {
     if let Some(text) = value.as_str() {
-        return text.to_owned();
+        return plain::sentence(text);
     }
     if let Ok(whole) = u64::try_from(value.clone()) {
         return format::group(whole);

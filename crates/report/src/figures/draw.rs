@@ -14,9 +14,6 @@ use crate::{
     names,
 };
 
-/// Most days of history shown: a year and the event of a year ago.
-const MOST_DAYS: i64 = 400;
-
 /// Days shown after the last that matters.
 const MARGIN_DAYS: i64 = 3;
 
@@ -47,7 +44,7 @@ pub(super) fn figure(
     let first = chart.days.first().map_or(chart.as_of, |d| d.day);
     let last = chart.days.last().map_or(chart.as_of, |d| d.day);
     let hollow = if chart.days.iter().any(|d| d.throttled) {
-        " \u{b7} hollow with a triangle: throttled, so at least this much"
+        " \u{b7} hollow: throttled, so at least this much; a triangle at the highest of each stretch"
     } else {
         ""
     };
@@ -78,23 +75,17 @@ pub(super) fn figure(
 fn days(measured: &Measured, pool: &PoolMeasured, measure: &str, local: &Local) -> Option<Vec<DayDraw>> {
     let drawn = series::by_day(pool, measure, local);
     let known = series::known_days(measured, local);
-    let last = *known.last()?;
-    let first = (*known.first()?).max(later(last, -MOST_DAYS));
     if drawn.is_empty() {
         return None;
     }
-    let mut days = Vec::new();
-    let mut date = first;
-    while date <= last {
-        let (amount, throttled) = match drawn.get(&date) {
+    let day = |day| {
+        let (amount, throttled) = match drawn.get(&day) {
             Some(&(amount, throttled)) => (Some(amount), throttled),
-            None => (known.contains(&date).then_some(0), false),
+            None => (known.contains(&day).then_some(0), false),
         };
-        days.push(DayDraw { day: date, amount, throttled });
-        let Ok(next) = date.tomorrow() else { break };
-        date = next;
-    }
-    Some(days)
+        DayDraw { day, amount, throttled }
+    };
+    Some(series::every_day(&known).into_iter().map(day).collect())
 }
 
 /// Occurrences, past and coming, of the events that move this pool: those that its workflows lived
@@ -136,8 +127,8 @@ fn chart(
     });
     let last = days.last().map_or(as_of, |d| d.day).max(as_of);
     let until = match &forecast {
-        Some(f) => later(f.day.max(last), MARGIN_DAYS),
-        None => later(last, AHEAD_DAYS),
+        Some(f) => series::later(f.day.max(last), MARGIN_DAYS),
+        None => series::later(last, AHEAD_DAYS),
     };
     let acting = needs_action(dimension);
     DrawLimit {
@@ -145,7 +136,7 @@ fn chart(
         days,
         bands,
         as_of,
-        file_by: dimension.file_by.filter(|_| acting),
+        file_by: dimension.file_by.filter(|day| acting && *day >= as_of),
         last_safe: dimension.last_safe.filter(|_| acting),
         forecast,
         until,
@@ -153,17 +144,12 @@ fn chart(
 }
 
 /// The dated limits; the one in force where no dates are known.
-fn limits(dimension: &DimensionPlan) -> Vec<Step> {
+pub(super) fn limits(dimension: &DimensionPlan) -> Vec<Step> {
     if dimension.limits.is_empty() {
         return dimension.limit.map(|value| Step { from: None, value }).into_iter().collect();
     }
     let steps = dimension.limits.iter();
     steps.map(|s| Step { from: s.from, value: s.value }).collect()
-}
-
-fn later(date: Date, days: i64) -> Date {
-    let span = jiff::Span::new().try_days(days);
-    span.and_then(|s| date.checked_add(s)).unwrap_or(date)
 }
 
 /// The finding: whether the limit holds at the next event, and whether it held before.
