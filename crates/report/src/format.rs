@@ -64,6 +64,11 @@ pub(crate) fn decimal(value: f64) -> String {
     if value > 0.0 && value < 0.005 { "<0.01".to_owned() } else { fixed(value, 2) }
 }
 
+/// A figure of evidence: whole from a hundred on, else with at most four decimals.
+pub(crate) fn fixed_or_group(value: f64) -> String {
+    if value.is_finite() && value >= 100.0 { group(value.round() as u64) } else { fixed(value, 4) }
+}
+
 /// Fixed decimals without trailing zeros.
 fn trimmed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
@@ -110,6 +115,16 @@ pub(crate) fn duration_ms(ms: f64) -> String {
         v => (v / 8.64e7, "days"),
     };
     format!("{} {unit}", trimmed(value, if value < 9.95 { 1 } else { 0 }))
+}
+
+/// The window of a limit, given in seconds: `60 s`, `a day`; nothing for what has none.
+pub(crate) fn window(seconds: f64) -> String {
+    match seconds {
+        s if s == 0.0 => "at once".to_owned(),
+        s if s == 86_400.0 => "a day".to_owned(),
+        s if s == 3_600.0 => "an hour".to_owned(),
+        s => format!("{} s", fixed(s, 0)),
+    }
 }
 
 /// A decimal amount of USD: whole dollars from 100 on, cents from 1 on, three significant figures
@@ -272,6 +287,7 @@ mod tests {
         ] {
             assert_eq!(duration_ms(ms), text);
         }
+        assert_eq!([0.0, 60.0, 86_400.0].map(window), ["at once", "60 s", "a day"]);
     }
 
     /// Protects money: decimal all the way, cents only where they matter, text never lost.

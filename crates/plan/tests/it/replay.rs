@@ -101,7 +101,8 @@ fn nothing_signed_is_told_beside_what_is_asked_for() {
     let made = plan(CLOSE, "", &with_runs());
     let told: Vec<_> = made.unsigned.iter().map(|row| (row.pool.as_str(), row.dimension.as_str())).collect();
     assert_eq!(told, [(SONNET, INPUT)]);
-    let [workflow] = made.unsigned[0].workflows.as_slice() else { panic!("one workflow runs at the close") };
+    assert_eq!(made.unsigned[0].workflows.len(), 1, "one workflow runs at the close");
+    let workflow = &made.unsigned[0].workflows[0];
     assert_eq!((workflow.workflow.as_str(), workflow.tier), ("invoice-reconciliation", 1));
     let (today, asked) = (&workflow.today, &workflow.asked);
     assert_eq!(today.runs, asked.runs, "the same arrivals");

@@ -40,7 +40,6 @@ pub(crate) struct Admission {
 impl Admission {
     pub(crate) fn svg(&self, label: &Label) -> String {
         let mut svg = Svg::new(WIDTH, HEIGHT);
-        let mut placer = Placer::default();
         let count = self.days.len().max(1) as f64;
         let day_width = (RIGHT - LEFT) / count;
         let x = Linear::new((0.0, count), (LEFT, RIGHT));
@@ -67,30 +66,19 @@ impl Admission {
                     svg.rect(class, (middle - width / 2.0, at), (width, BOTTOM - at));
                 }
             }
-            placer.block(
-                (middle - width / 2.0, y.at(reserved.max(used) as f64)),
-                (middle + width / 2.0, BOTTOM),
-            );
         }
         let first = self.days.first().map(|d| d.day);
         let left = |date: Date| first.map_or(LEFT, |first| x.at(days_between(first, date)));
         let limit = limit_points(&self.limits, left, |value| y.at(value as f64), (LEFT, RIGHT));
-        if let (Some(step), Some(&(_, at))) = (self.limits.last(), limit.last()) {
+        if let Some(step) = self.limits.last().filter(|_| !limit.is_empty()) {
             svg.polyline("limit", &limit);
+            svg.line("limit", (LEFT + 392.0, 9.0), (LEFT + 410.0, 9.0));
             let text = format!("limit {}", compact(step.value as f64));
-            let places = (0..14).map(|i| RIGHT - 44.0 * f64::from(i));
-            let places = places.flat_map(|x| [((x, at - 7.0), Anchor::End), ((x, at + 17.0), Anchor::End)]);
-            // Where bars stand everywhere, the name keeps clear of them by its halo.
-            let last = [((RIGHT, at - 7.0), Anchor::End)];
-            let free =
-                placer.place(&text, WIDTH, places).or_else(|| Placer::default().place(&text, WIDTH, last));
-            if let Some((point, anchor)) = free {
-                svg.text("tick ink", point, anchor, &text);
-            }
+            svg.text("tick", (LEFT + 417.0, 13.0), Anchor::Start, &text);
         }
         let mut dates = Placer::default();
         let months = self.days.iter().enumerate().filter(|(i, d)| *i == 0 || d.day.day() == 1);
-        for (place, each) in months.chain(self.days.iter().enumerate().last()) {
+        for (place, each) in months.chain(self.days.iter().enumerate().next_back()) {
             let text = day(each.day);
             let at = x.at(place as f64 + 0.5);
             let found =

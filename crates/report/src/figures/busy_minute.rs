@@ -27,7 +27,8 @@ pub(super) fn figure(
     let busiest = drawn.pool.busiest.get(&drawn.measure)?;
     let chart = BusyMinute { parts: parts(busiest), limit: drawn.dimension.limit };
     let total = chart.total();
-    if total == 0 {
+    // Of one workflow alone there is nothing to tell that the chart of days does not.
+    if total == 0 || chart.parts.len() < 2 {
         return None;
     }
     let words = names::dimension(&drawn.dimension.dimension);
@@ -97,6 +98,9 @@ fn parts(busiest: &BusiestMinute) -> Vec<Share> {
     parts
 }
 
+/// Peak of the sum over sum of the peaks below which workflows are said to peak at different times.
+const APART: f64 = 0.9;
+
 /// Peak of the sum over the sum of the peaks: how far the workflows' busiest minutes fall together.
 fn coincidence(busiest: &BusiestMinute) -> f64 {
     let sum = |of: fn(&plimsoll_plan::WorkflowMinute) -> u64| -> f64 {
@@ -105,8 +109,23 @@ fn coincidence(busiest: &BusiestMinute) -> f64 {
     sum(|w| w.amount) / sum(|w| w.own_peak).max(1.0)
 }
 
+/// Share of the limit that a workflow's own busiest minute has to reach before it is said to fill it.
+const FILLS: f64 = 0.9;
+
 fn title(pool: &PoolPlan, chart: &BusyMinute, busiest: &BusiestMinute) -> String {
     let model = names::model(&pool.pool);
+    let fills = |part: &&Share| {
+        let (own, limit) = (part.own_peak.unwrap_or(0) as f64, chart.limit.unwrap_or(u64::MAX) as f64);
+        own >= FILLS * limit
+    };
+    if let [one, other] = chart.parts.iter().filter(fills).collect::<Vec<_>>().as_slice()
+        && coincidence(busiest) < APART
+    {
+        return format!(
+            "{} and {} each fill the limit of {model} alone, at different times",
+            one.name, other.name
+        );
+    }
     let total = chart.total().max(1) as f64;
     let largest = chart.parts.iter().max_by_key(|p| p.amount);
     let who = match largest {
@@ -123,7 +142,7 @@ fn title(pool: &PoolPlan, chart: &BusyMinute, busiest: &BusiestMinute) -> String
         None => format!("Who is in the busiest minute of {model}"),
     };
     let factor = coincidence(busiest);
-    if busiest.workflows.len() > 1 && factor < 0.9 {
+    if busiest.workflows.len() > 1 && factor < APART {
         format!("{who}; the others peak at other times")
     } else {
         who

@@ -48,6 +48,14 @@ pub(super) fn figure(
     } else {
         ""
     };
+    let over =
+        |d: &&DayDraw| !d.throttled && chart.limit_on(d.day).is_some_and(|limit| d.amount > Some(limit));
+    let passed = match chart.days.iter().filter(over).count() {
+        0 => String::new(),
+        n => {
+            format!(" \u{b7} orange: over the limit without a refusal, on {}", count(n as u64, "day", "days"))
+        }
+    };
     let missing = if chart.days.iter().any(|d| d.amount.is_none()) {
         " \u{b7} small circles: no telemetry"
     } else {
@@ -55,7 +63,7 @@ pub(super) fn figure(
     };
     Some(Figure {
         subtitle: format!(
-            "Busiest minute of each day, {} ({}) \u{b7} {place} \u{b7} {} to {}, {} time{hollow}{missing}",
+            "Busiest minute of each day, {} ({}) \u{b7} {place} \u{b7} {} to {}, {} time{hollow}{passed}{missing}",
             names::dimension(&dimension.dimension),
             dimension.basis,
             day(first),
@@ -236,7 +244,7 @@ fn description(dimension: &DimensionPlan, chart: &DrawLimit) -> String {
     format!("{}.", parts.join("; "))
 }
 
-/// The days that matter: those of events, those throttled, and the busiest ordinary one.
+/// The days that matter: those of events, the highest throttled ones, and the busiest ordinary one.
 fn table(chart: &DrawLimit) -> Table {
     let event_of = |date: Date| chart.bands.iter().find(|b| (b.from..=b.to).contains(&date));
     let limit_on = |date: Date| chart.limit_on(date).map_or_else(|| NONE.to_owned(), group);
@@ -246,24 +254,30 @@ fn table(chart: &DrawLimit) -> Table {
         .filter(|d| event_of(d.day).is_none() && !d.throttled)
         .max_by_key(|d| (d.amount, std::cmp::Reverse(d.day)))
         .map(|d| d.day);
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    for draw in &chart.days {
-        let event = event_of(draw.day);
-        let what = match (event, draw.throttled) {
-            (Some(band), _) => band.name.clone(),
-            (None, true) => "throttled".to_owned(),
-            (None, false) if Some(draw.day) == ordinary => "busiest ordinary day".to_owned(),
-            (None, false) => continue,
-        };
-        let amount = match (draw.amount, draw.throttled) {
-            (None, _) => NONE.to_owned(),
-            (Some(amount), true) => format!("\u{2265} {}", group(amount)),
-            (Some(amount), false) => group(amount),
-        };
-        rows.push(vec![day_year(draw.day), what, amount, limit_on(draw.day)]);
-    }
-    let left = rows.len().saturating_sub(MOST_ROWS);
-    rows.drain(..left);
+    // Events first; what is left of the room goes to the highest of the other days.
+    let what = |draw: &DayDraw| match (event_of(draw.day), draw.throttled) {
+        (Some(band), _) => Some(band.name.clone()),
+        (None, true) => Some("throttled".to_owned()),
+        (None, false) => (Some(draw.day) == ordinary).then(|| "busiest ordinary day".to_owned()),
+    };
+    let mut told: Vec<(&DayDraw, String)> = chart.days.iter().filter_map(|d| Some((d, what(d)?))).collect();
+    told.sort_by_key(|(d, _)| {
+        let event = event_of(d.day).is_some();
+        (!event, std::cmp::Reverse(if event { None } else { d.amount }), std::cmp::Reverse(d.day))
+    });
+    told.truncate(MOST_ROWS);
+    told.sort_by_key(|(d, _)| d.day);
+    let mut rows: Vec<Vec<String>> = told
+        .into_iter()
+        .map(|(draw, what)| {
+            let amount = match (draw.amount, draw.throttled) {
+                (None, _) => NONE.to_owned(),
+                (Some(amount), true) => format!("\u{2265} {}", group(amount)),
+                (Some(amount), false) => group(amount),
+            };
+            vec![day_year(draw.day), what, amount, limit_on(draw.day)]
+        })
+        .collect();
     if let Some(f) = &chart.forecast {
         let name = event_of(f.day).map_or_else(String::new, |b| format!("{}, ", b.name));
         for (word, value) in [("mean", f.mean), ("P95", f.p95)] {

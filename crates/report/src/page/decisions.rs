@@ -206,9 +206,5 @@ fn of_gap(fix: &CheaperFix, dimension: &DimensionPlan) -> Option<String> {
     let missing = dimension.need.checked_sub(dimension.limit?).filter(|gap| *gap > 0)?;
     let headroom = dimension.need as f64 / dimension.p95_floor.max(1) as f64;
     let frees = fix.frees as f64 * headroom.max(1.0) / missing as f64;
-    Some(if frees >= 1.0 {
-        "all that is missing".to_owned()
-    } else {
-        format!("about {} of what is missing", about(frees))
-    })
+    Some(if frees >= 1.0 { "all".to_owned() } else { format!("about {}", about(frees)) })
 }

@@ -117,7 +117,7 @@ fn page_one_has_everything_in_order() -> Fallible {
         "Tier 0 is not touched",
         "How far to trust this",
         "past forecasts: 1 of 2 occurrences stayed within P95",
-        "open request: 1.5M input tokens a minute on claude-haiku-4.5, filed on 20 Oct, 13 days ago",
+        "Open request: 1.5M input tokens a minute on claude-haiku-4.5, filed on 20 Oct, 13 days ago",
         "1M granted (66.7 % of it) after 21 days",
         "who signs",
         "finance platform; capacity owner",
