@@ -9,7 +9,7 @@ use jiff::{Timestamp, civil::Date};
 use serde::{Deserialize, Serialize};
 
 use crate::rates::{EventRatePlan, GrowthPlan, LoadPlan};
-use crate::{FigureInput, Filing, LeadTimePlan, Lint};
+use crate::{FigureInput, Filing, LeadTimePlan, LedgerPlan, Lint, UnsignedPlan};
 
 /// A finished plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,6 +62,10 @@ pub struct Plan {
     /// How fast each workflow starts runs in each hour of an ordinary week.
     #[serde(default)]
     pub load: Vec<LoadPlan>,
+    /// What happens at the instants that need a higher limit if nothing is signed, beside what happens if
+    /// it is.
+    #[serde(default)]
+    pub unsigned: Vec<UnsignedPlan>,
     /// Supply risks.
     pub risks: Vec<Risk>,
     /// Little's law at every boundary, beside what was measured.
@@ -74,6 +78,9 @@ pub struct Plan {
     pub workflows: Vec<WorkflowPlan>,
     /// What a signer must know of the data and the inputs.
     pub warnings: Vec<Warning>,
+    /// Requests made so far, as `ledger.toml` has them, and what came of them.
+    #[serde(default)]
+    pub ledger: Vec<LedgerPlan>,
 }
 
 /// What the profiles were made from.

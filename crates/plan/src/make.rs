@@ -16,6 +16,7 @@ use crate::runs::{budgets, concurrency, workflows};
 use crate::stress::stress;
 use crate::tiers::tiers;
 use crate::timeline::minutes;
+use crate::unsigned::unsigned;
 use crate::verdict::verdict;
 use crate::warnings::warnings;
 use crate::windows::EventWindows;
@@ -37,6 +38,7 @@ pub fn make(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
     warned.append(&mut open);
     let (stress, scenarios) =
         if input.quick { Default::default() } else { stress(&context, &rhythm, &pools) };
+    let unsigned = if input.quick { Vec::new() } else { unsigned(&context, &rhythm, &pools) };
     let concurrency = concurrency(&context, &timeline, &rhythm, &pools);
     let mut plan = Plan {
         plan_id: plan_id(input),
@@ -61,12 +63,14 @@ pub fn make(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
         event_rates,
         growth,
         load: load(&rhythm),
+        unsigned,
         risks: risks(&context, &pools),
         concurrency,
         budgets: budgets(&context),
         cheaper_first: pools.iter().flat_map(|pool| pool.fixes.iter().cloned()).collect(),
         workflows: workflows(&context),
         warnings: warned,
+        ledger: input.ledger.told(context.today),
     };
     plan.verdict = verdict(&context, &plan, &pools);
     Ok(plan)
