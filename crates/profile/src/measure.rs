@@ -16,7 +16,7 @@ use datafusion::{common::ScalarValue, error::DataFusionError};
 use jiff::Timestamp;
 use plimsoll_plan::{
     BusySecond, History, InFlightMeasured, Measured, OccurrenceMeasured, Peaks, PoolHour, PoolMeasured,
-    RunDraw, SampledCall, SampledRun, Stat, TokenSums, Windows, WorkflowMeasured, WorkflowShare,
+    RunCost, RunDraw, SampledCall, SampledRun, Stat, TokenSums, Windows, WorkflowMeasured, WorkflowShare,
 };
 use serde::{Deserialize, de::DeserializeOwned};
 
@@ -46,6 +46,7 @@ pub async fn measure(
         parameters: BTreeMap::from([
             ("from", at(from)),
             ("to", at(to)),
+            ("month", at(windows.month)),
             ("measured_from", at(first_event.map_or(from, |event| event.min(from)))),
         ]),
     };
@@ -116,6 +117,13 @@ struct HourRow {
     workflow: String,
     hour: Timestamp,
     starts: u64,
+}
+
+#[derive(Deserialize)]
+struct CostRow {
+    workflow: String,
+    #[serde(flatten)]
+    cost: RunCost,
 }
 
 #[derive(Deserialize)]
@@ -310,6 +318,11 @@ impl Queries<'_> {
             if let Some(workflow) = found.get_mut(&row.workflow) {
                 workflow.max_tokens_unset = (row.unset, row.calls);
                 workflow.output_per_call = row.output;
+            }
+        }
+        for row in self.rows::<CostRow>("run_costs").await? {
+            if let Some(workflow) = found.get_mut(&row.workflow) {
+                workflow.costs.push(row.cost);
             }
         }
         for row in self.rows::<BusyRow>("busy_seconds").await? {
