@@ -7,8 +7,9 @@
 //! input counts as uncached. Attempts whose pool no row knows are counted plainly, and what they cost is
 //! unknown.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
+use ahash::AHashMap;
 use arrow::{
     array::{
         Array, ArrayRef, AsArray, BooleanArray, Decimal128Array, Int64Array, StringArray, StructArray,
@@ -119,22 +120,19 @@ impl<'a> Attempts<'a> {
         fields: Fields,
     ) -> Result<StructArray, ArrowError> {
         let mut drawn = Columns::new(rows);
-        let mut tariffs: HashMap<Place<'_>, Tariff<'_>> = HashMap::new();
+        let mut some = Vec::with_capacity(SOME);
+        let mut tariffs: AHashMap<Place<'_>, Tariff<'_>> = AHashMap::new();
         let mut first = 0;
         while first < rows {
             let place = Place::of(self, first);
-            let end = (first + 1..rows).find(|row| Place::of(self, *row) != place).unwrap_or(rows);
+            let end = (first + 1..rows).find(|row| !place.holds(self, *row)).unwrap_or(rows);
             let tariff = tariffs.entry(place).or_insert_with(|| Tariff::new(catalog, &place));
-            for row in first..end {
-                match self.used(row) {
-                    Used::Known(call) => drawn.set(row, &tariff.charged(&call), tariff.covered),
-                    Used::Refused => drawn.set_unpaid(row, &tariff.refused, true),
-                    Used::Nothing => drawn.set_unpaid(row, &tariff.nothing, true),
-                    // A request is a request, whatever it used.
-                    Used::Unknown => drawn.set_unpaid(row, &tariff.unknown, false),
-                }
+            while first < end {
+                let next = end.min(first + SOME);
+                some.extend((first..next).map(|row| tariff.drawn(self.used(row))));
+                drawn.take(&mut some);
+                first = next;
             }
-            first = end;
         }
         drawn.finish(fields)
     }
@@ -145,84 +143,70 @@ impl<'a> Attempts<'a> {
         if self.throttled.is_valid(row) && self.throttled.value(row) {
             return Used::Refused;
         }
-        let [input, uncached, read, written, written_1h, output, reasoning, audio, max_output] =
-            self.counts.each_ref().map(|counts| counts.at(row));
+        let [input, uncached, read, written, written_1h, output, reasoning, audio, max_output] = &self.counts;
+        let (input, uncached, output) = (input.at(row), uncached.at(row), output.at(row));
         let (input, told) = if uncached.1 { uncached } else { input };
         if !told || !output.1 {
             let failed = self.billed.is_valid(row) && !self.billed.value(row);
             return if failed && !output.1 { Used::Nothing } else { Used::Unknown };
         }
-        let (audio, written_1h) = (audio.0.min(input), written_1h.0.min(written.0));
+        let (max_output, written) = (max_output.at(row), written.at(row).0);
+        let (audio, written_1h) = (audio.at(row).0.min(input), written_1h.at(row).0.min(written));
         Used::Known(Call {
             input_uncached: input - audio,
             audio,
-            cache_read: read.0,
-            cache_write: written.0 - written_1h,
+            cache_read: read.at(row).0,
+            cache_write: written - written_1h,
             cache_write_1h: written_1h,
             output: output.0,
-            reasoning: reasoning.0,
+            reasoning: reasoning.at(row).0,
             max_output: max_output.1.then_some(max_output.0),
             ..Call::default()
         })
     }
 }
 
-/// The result under construction: every row is set once.
+/// Attempts that are metered before their amounts are moved to the columns: as many as the nearest cache holds.
+const SOME: usize = 64;
+
+/// What an attempt draws and costs.
+struct Drawn {
+    charged: Charged,
+    /// Whether the tokens are known.
+    known: bool,
+    /// What is billed, and what the tokens cost on demand, where known.
+    money: [Option<i128>; 2],
+}
+
+/// The result under construction.
 struct Columns {
     measures: [Vec<i64>; 8],
-    /// Whether the tokens of the measures are known.
     known: Vec<bool>,
     money: [Vec<i128>; 2],
-    told: Vec<bool>,
-    /// Rows that units cover, although their list value is not known.
-    told_billed: Vec<bool>,
+    told: [Vec<bool>; 2],
 }
 
 impl Columns {
     fn new(rows: usize) -> Self {
         Self {
-            measures: MEASURES.map(|_| vec![0; rows]),
-            known: vec![false; rows],
-            money: MONEY.map(|_| vec![0; rows]),
-            told: vec![false; rows],
-            told_billed: vec![false; rows],
+            measures: MEASURES.map(|_| Vec::with_capacity(rows)),
+            known: Vec::with_capacity(rows),
+            money: MONEY.map(|_| Vec::with_capacity(rows)),
+            told: MONEY.map(|_| Vec::with_capacity(rows)),
         }
     }
 
-    #[inline]
-    fn set(&mut self, row: usize, charged: &Charged, covered: bool) {
-        self.draws(row, charged);
-        self.known[row] = true;
-        let value = charged.list_value.unwrap_or(0);
-        let [billed, list] = &mut self.money;
-        (billed[row], list[row]) = (if covered { 0 } else { value }, value);
-        self.told[row] = charged.list_value.is_some();
-        self.told_billed[row] = covered || charged.list_value.is_some();
-    }
-
-    /// A row without tokens: known to have nothing to pay, or not known at all.
-    fn set_unpaid(&mut self, row: usize, charged: &Charged, known: bool) {
-        self.draws(row, charged);
-        self.known[row] = known;
-        (self.told[row], self.told_billed[row]) = (known, known);
-    }
-
-    #[inline]
-    fn draws(&mut self, row: usize, charged: &Charged) {
-        let (start, end) = (&charged.admission, &charged.settlement);
-        let amounts = [
-            start.requests,
-            start.input_tokens,
-            start.output_tokens,
-            start.tokens,
-            end.requests,
-            end.input_tokens,
-            end.output_tokens,
-            end.tokens,
-        ];
-        for (column, amount) in self.measures.iter_mut().zip(amounts) {
-            column[row] = amount.min(i64::MAX.cast_unsigned()).cast_signed();
+    /// Adds rows, column by column.
+    fn take(&mut self, rows: &mut Vec<Drawn>) {
+        let (start, end) = self.measures.split_at_mut(MEASURES.len() / 2);
+        put(start, rows, |drawn| &drawn.charged.admission);
+        put(end, rows, |drawn| &drawn.charged.settlement);
+        self.known.extend(rows.iter().map(|drawn| drawn.known));
+        for (which, (money, told)) in self.money.iter_mut().zip(&mut self.told).enumerate() {
+            money.extend(rows.iter().map(|drawn| drawn.money[which].unwrap_or(0)));
+            told.extend(rows.iter().map(|drawn| drawn.money[which].is_some()));
         }
+        rows.clear();
     }
 
     fn finish(self, fields: Fields) -> Result<StructArray, ArrowError> {
@@ -232,12 +216,23 @@ impl Columns {
             let nulls = (number % 4 > 0).then(|| known.clone());
             columns.push(Arc::new(Int64Array::new(amounts.into(), nulls)));
         }
-        for (amounts, told) in self.money.into_iter().zip([self.told_billed, self.told]) {
+        for (amounts, told) in self.money.into_iter().zip(self.told) {
             let amounts = Decimal128Array::new(amounts.into(), Some(told.into()));
             columns.push(Arc::new(amounts.with_precision_and_scale(DOLLARS.0, DOLLARS.1)?));
         }
         StructArray::try_new(fields, columns, None)
     }
+}
+
+/// Puts draws into the columns of requests, input, output and all tokens.
+#[inline]
+fn put(columns: &mut [Vec<i64>], rows: &[Drawn], draw: impl Fn(&Drawn) -> &Draw) {
+    let [requests, input, output, tokens] = columns else { return };
+    let count = |amount: u64| amount.min(i64::MAX.cast_unsigned()).cast_signed();
+    requests.extend(rows.iter().map(|drawn| count(draw(drawn).requests)));
+    input.extend(rows.iter().map(|drawn| count(draw(drawn).input_tokens)));
+    output.extend(rows.iter().map(|drawn| count(draw(drawn).output_tokens)));
+    tokens.extend(rows.iter().map(|drawn| count(draw(drawn).tokens)));
 }
 
 /// Rates of a pool, tier and day, and what those draw that used nothing.
@@ -268,6 +263,21 @@ impl<'c> Tariff<'c> {
     }
 
     #[inline]
+    fn drawn(&self, used: Used) -> Drawn {
+        match used {
+            Used::Known(call) => {
+                let charged = self.charged(&call);
+                let billed = if self.covered { Some(0) } else { charged.list_value };
+                Drawn { charged, known: true, money: [billed, charged.list_value] }
+            }
+            Used::Refused => unpaid(self.refused),
+            Used::Nothing => unpaid(self.nothing),
+            // A request is a request, whatever it used.
+            Used::Unknown => Drawn { charged: self.unknown, known: false, money: [None; 2] },
+        }
+    }
+
+    #[inline]
     fn charged(&self, call: &Call) -> Charged {
         match &self.rates {
             Some(rates) if self.unnamed_tier => Charged { list_value: None, ..rates.charged(call) },
@@ -275,6 +285,11 @@ impl<'c> Tariff<'c> {
             None => plain(call),
         }
     }
+}
+
+/// An attempt without tokens has nothing to pay.
+fn unpaid(charged: Charged) -> Drawn {
+    Drawn { charged, known: true, money: [Some(0); 2] }
 }
 
 /// Every token once, where no rule is known.
@@ -301,5 +316,21 @@ impl<'a> Place<'a> {
             tier: text(attempts.tier),
             day: micros.map(|micros| micros.div_euclid(DAY_MICROS)),
         }
+    }
+
+    /// Whether an attempt is of this place.
+    #[inline]
+    fn holds(&self, attempts: &Attempts<'a>, row: usize) -> bool {
+        let same = |array: &'a StringArray, held: Option<&str>| match held {
+            Some(text) => array.value(row) == text && array.is_valid(row),
+            None => array.is_null(row),
+        };
+        let day = |day: i64| {
+            let since = attempts.start.value(row).wrapping_sub(day.wrapping_mul(DAY_MICROS));
+            (0..DAY_MICROS).contains(&since) && attempts.start.is_valid(row)
+        };
+        same(attempts.pool, self.pool)
+            && same(attempts.tier, self.tier)
+            && self.day.map_or_else(|| attempts.start.is_null(row), day)
     }
 }
