@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use plimsoll_replay::Window;
+use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 /// Everything that one plan is made from, beside the spec, the catalog and the calendar.
@@ -101,6 +102,26 @@ pub struct WorkflowMeasured {
     pub output_per_call: Stat,
     /// Runs started in each second of the workflow's busiest hour, seconds without a start left out.
     pub busy_seconds: Vec<BusySecond>,
+    /// What a run cost on demand, by tenant.
+    #[serde(default)]
+    pub costs: Vec<RunCost>,
+}
+
+/// What the finished runs of one workflow and tenant cost on demand over the history.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunCost {
+    /// Tenant; null where telemetry tells none.
+    pub tenant: Option<String>,
+    /// Finished runs.
+    pub runs: u64,
+    /// Of those, runs whose cost is known.
+    pub priced_runs: u64,
+    /// What these cost, USD.
+    pub usd: Decimal,
+    /// P50 of a run's cost, billionths of a dollar; null where no cost is known.
+    pub p50_nano_usd: Option<f64>,
+    /// Spent in the local month of the plan's instant, up to it, USD; null where nothing is known.
+    pub to_date_usd: Option<Decimal>,
 }
 
 /// Runs that started in one second of an hour.

@@ -53,7 +53,10 @@ pub(super) fn figure(
     let passed = match chart.days.iter().filter(over).count() {
         0 => String::new(),
         n => {
-            format!(" \u{b7} filled above the line: over the limit without a refusal, on {}", count(n as u64, "day", "days"))
+            format!(
+                " \u{b7} filled above the line: over the limit without a refusal, on {}",
+                count(n as u64, "day", "days")
+            )
         }
     };
     let missing = if chart.days.iter().any(|d| d.amount.is_none()) {
