@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pytest
 
@@ -50,6 +51,19 @@ def test_self_contained_report(company):
         assert loader not in html, loader
     assert "<svg" in html and "<title" in html
     assert "prefers-color-scheme" in html
+
+
+def test_the_report_draws_what_was_measured(company):
+    """Protects the charts that the command feeds with measured figures, and what a signer looks for on page one."""
+    plan = json.loads((company.folder / "plan.json").read_text())
+    assert plan["ledger"] and plan["unsigned"] and plan["event_rates"][0]["past"]
+    html = (company.folder / "report.html").read_text()
+    drawn = set(re.findall(r'aria-labelledby="([a-z]+)[-\d]*-t', html))
+    kinds = {"draw", "minute", "need", "admission", "scorecard", "reservation", "hours", "runs"}
+    assert drawn >= kinds, kinds - drawn
+    for heading in ("Decisions, by date", "If nothing is signed", "How far to trust this", "Who signs what"):
+        assert heading in html, heading
+    assert plan["plan_id"] in html and plan["plan_id"] in (company.folder / "report.md").read_text()
 
 
 @pytest.mark.parametrize(

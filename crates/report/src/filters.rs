@@ -28,6 +28,7 @@ pub(crate) fn register(env: &mut Environment<'_>) {
     env.add_filter("seconds", |v: &Value| number(v, |s| format::duration_ms(s * 1e3)));
     env.add_filter("window", |v: &Value| number(v, format::window));
     env.add_filter("decimal", |v: &Value| number(v, format::decimal));
+    env.add_filter("month_year", |v: &Value| text(v, format::month_year));
     env.add_filter("usd", |v: &Value| text(v, format::usd));
     env.add_filter("day", |v: &Value| date(v, format::day));
     env.add_filter("day_year", |v: &Value| date(v, format::day_year));

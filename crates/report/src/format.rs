@@ -191,6 +191,12 @@ pub(crate) fn day_long(date: Date) -> String {
     format!("{} {} {}", date.day(), month(date), date.year())
 }
 
+/// A month, `2026-11`, as people write it: `Nov 2026`; other text as it is.
+pub(crate) fn month_year(text: &str) -> String {
+    let first: Result<Date, _> = format!("{text}-01").parse();
+    first.map_or_else(|_| text.to_owned(), |d| day_year(d).trim_start_matches("1 ").to_owned())
+}
+
 /// Text in which no line ends between a day and its month.
 pub(crate) fn tie_days(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -312,6 +318,7 @@ mod tests {
         assert_eq!(day(d), "9 Nov");
         assert_eq!(day_year(d), "9 Nov 2026");
         assert_eq!(day_long(d), "9 November 2026");
+        assert_eq!([month_year("2026-11"), month_year("x")], ["Nov 2026", "x"]);
         assert_eq!(tie_days("by 9 Nov, 3 May and 4 men"), "by 9\u{a0}Nov, 3\u{a0}May and 4 men");
     }
 

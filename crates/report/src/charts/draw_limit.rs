@@ -245,7 +245,7 @@ impl DrawLimit {
             Some(from) if frame.left(from) > LEFT => format!(" since {}", day(from)),
             _ => String::new(),
         };
-        let places = (0..12)
+        let places = (0..27)
             .map(|i| x + 8.0 + 24.0 * f64::from(i))
             .flat_map(|x| [(x, y - 7.0), (x, y + 17.0)])
             .chain([(x.min(RIGHT), y - 7.0)])

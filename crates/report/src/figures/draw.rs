@@ -53,7 +53,10 @@ pub(super) fn figure(
     let passed = match chart.days.iter().filter(over).count() {
         0 => String::new(),
         n => {
-            format!(" \u{b7} orange: over the limit without a refusal, on {}", count(n as u64, "day", "days"))
+            format!(
+                " \u{b7} filled above the line: over the limit without a refusal, on {}",
+                count(n as u64, "day", "days")
+            )
         }
     };
     let missing = if chart.days.iter().any(|d| d.amount.is_none()) {
@@ -184,10 +187,15 @@ fn title(pool: &PoolPlan, dimension: &DimensionPlan, chart: &DrawLimit, local: &
     } else if dimension.need > limit {
         format!("{model} has too little headroom left at {event}")
     } else {
-        format!(
-            "{model} stays under its limit at {event}: P95 is {} of it",
-            about(dimension.utilization_p95.unwrap_or_default())
-        )
+        let used = about(dimension.utilization_p95.unwrap_or_default());
+        let passed = |d: &&DayDraw| d.throttled || chart.limit_on(d.day).is_some_and(|l| d.amount > Some(l));
+        match chart.days.iter().filter(passed).count() {
+            0 => format!("{model} stays under its limit at {event}: P95 is {used} of it"),
+            n => format!(
+                "{model} reached its limit on {n} of {}; at {event} P95 is {used} of it",
+                count(chart.days.len() as u64, "day", "days")
+            ),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use plimsoll_plan::{DimensionPlan, PoolPlan};
 use super::{Figure, Need, Table, of_minutes, sample, whereabouts};
 use crate::{
     charts::{Label, Part, PartKind, Waterfall},
-    format::{compact, count, day_year, group, percent, ratio},
+    format::{compact, count, day, day_year, group, percent, ratio},
     local::Local,
     names,
 };
@@ -22,7 +22,7 @@ pub(super) fn figure(id: &str, pool: &PoolPlan, dimension: &DimensionPlan, local
     let words = names::dimension(&dimension.dimension);
     let label = Label {
         id: id.to_owned(),
-        title: format!("Why {} {words}", compact(ask as f64)),
+        title: title(dimension, ask, &words, local),
         desc: description(dimension, &chart, ask),
     };
     let place = whereabouts(&pool.pool, pool.account.as_deref(), pool.region.as_deref());
@@ -58,6 +58,16 @@ pub(super) fn figure(id: &str, pool: &PoolPlan, dimension: &DimensionPlan, local
         desc: label.desc,
     };
     Some(Need { figure, derivation: dimension.derivation.clone() })
+}
+
+/// What is asked for, and what it has to cover.
+fn title(dimension: &DimensionPlan, ask: u64, words: &str, local: &Local) -> String {
+    let need = dimension.largest_need.unwrap_or(dimension.need).max(dimension.need);
+    let when = match (dimension.event_start, dimension.largest_need) {
+        (Some(start), None) => format!(" on {}", day(local.day(start))),
+        _ => String::new(),
+    };
+    format!("Why {} {words}: {} are needed{when}", compact(ask as f64), compact(need as f64))
 }
 
 /// Difference of two amounts, exact for every amount that a limit can have.

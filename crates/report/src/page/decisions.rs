@@ -5,7 +5,7 @@
 //! makes a request smaller right before that request.
 
 use jiff::civil::Date;
-use plimsoll_plan::{CheaperFix, DimensionPlan, Plan, QuotaRequest, ReservationPlan};
+use plimsoll_plan::{CheaperFix, DimensionPlan, Plan, PoolPlan, QuotaRequest, ReservationPlan};
 use serde::Serialize;
 
 use super::sign_off::Kind;
@@ -53,13 +53,14 @@ pub(super) fn list(plan: &Plan, local: &Local) -> (Vec<Decision>, usize) {
     let mut dated: Vec<(Option<Date>, Decision)> = Vec::new();
     let (mut first, mut before, mut any) = (Vec::new(), Vec::new(), Vec::new());
     for fix in &plan.cheaper_first {
-        let dimension = super::one::dimensions(plan)
+        let found = super::one::dimensions(plan)
             .find(|(pool, d)| pool.pool == fix.pool && d.dimension == fix.dimension)
-            .map(|(_, d)| d);
+            .filter(|(pool, _)| draws_then(pool, fix));
+        let dimension = found.map(|(_, d)| d);
         let asked = plan.quota_requests.iter().find(|r| r.pool == fix.pool && r.dimension == fix.dimension);
         match (dimension, asked) {
             (Some(d), _) if d.fix_first => first.push((Some(today), of_fix(fix, dimension, "now"))),
-            (_, Some(r)) => before.push((Some(due(r)), of_fix(fix, dimension, "before filing"))),
+            (Some(_), Some(r)) => before.push((Some(due(r)), of_fix(fix, dimension, "before filing"))),
             _ => any.push((None, of_fix(fix, dimension, "any day"))),
         }
     }
@@ -79,6 +80,12 @@ pub(super) fn list(plan: &Plan, local: &Local) -> (Vec<Decision>, usize) {
     let left = dated.len().saturating_sub(MOST);
     dated.truncate(MOST);
     (dated.into_iter().map(|(_, d)| d).collect(), left)
+}
+
+/// Whether what a fix frees is free at the instant that binds: its workflow draws there, or it names none.
+fn draws_then(pool: &PoolPlan, fix: &CheaperFix) -> bool {
+    let of = |workflow: &String| pool.contributors.iter().any(|c| c.workflow == *workflow);
+    fix.workflow.as_ref().is_none_or(of)
 }
 
 /// The day by which a request is to be filed: in good time, or the last safe one where that has passed.
@@ -193,7 +200,7 @@ fn of_fix(fix: &CheaperFix, dimension: Option<&DimensionPlan>, when: &str) -> De
         change: format!("frees {}", compact(fix.frees as f64)),
         why: match dimension.and_then(|d| of_gap(fix, d)) {
             Some(gap) => format!("{why}; frees {gap} of the {words} that are missing"),
-            None => format!("{why}; frees {} {words} at the peak", compact(fix.frees as f64)),
+            None => format!("{why}; frees {} {words}", compact(fix.frees as f64)),
         },
         n: String::new(),
         owner: fix.owner.clone(),

@@ -1,13 +1,15 @@
 //! At most four figures that sum a plan up: what to file, how tight the tightest limit is, what reserved units
 //! cost now and after, and what stays unpaid or waits. One that is not known is left out, not shown as zero.
 
+use std::collections::BTreeSet;
+
 use plimsoll_plan::{Plan, ReservationPlan, UnsignedWorkflow};
 use rust_decimal::Decimal;
 use serde::Serialize;
 
 use crate::{
     figures::urgency,
-    format::{about, count, day, usd_decimal},
+    format::{about, count, day, month_year, usd, usd_decimal},
     local::Local,
     names,
 };
@@ -26,7 +28,7 @@ pub(crate) struct KeyFigure {
 
 pub(super) fn list(plan: &Plan, local: &Local) -> Vec<KeyFigure> {
     let harm = harm(plan, local).or_else(|| tightest(plan, local));
-    let candidates = [Some(requests(plan)), harm, cost(plan), idle(plan), next_event(plan, local)];
+    let candidates = [Some(requests(plan)), harm, cost(plan), spend(plan), next_event(plan, local)];
     candidates.into_iter().flatten().take(MOST).collect()
 }
 
@@ -82,7 +84,7 @@ fn tightest(plan: &Plan, local: &Local) -> Option<KeyFigure> {
 }
 
 /// The sum of an amount over the reservations; none where any of them is unknown.
-fn sum(plan: &Plan, amount: impl Fn(&ReservationPlan) -> Option<&String>) -> Option<Decimal> {
+fn sum<'p>(plan: &'p Plan, amount: impl Fn(&'p ReservationPlan) -> Option<&'p String>) -> Option<Decimal> {
     if plan.reservations.is_empty() {
         return None;
     }
@@ -92,22 +94,54 @@ fn sum(plan: &Plan, amount: impl Fn(&ReservationPlan) -> Option<&String>) -> Opt
         .try_fold(Decimal::ZERO, |sum, next| sum.checked_add(next?))
 }
 
-fn cost(plan: &Plan) -> Option<KeyFigure> {
-    let now = sum(plan, |r| r.held_cost_usd.as_ref())?;
-    let then = sum(plan, |r| r.monthly_cost_usd.as_ref())?;
-    Some(if now == then {
-        KeyFigure { figure: usd_decimal(now), what: "a month for reservations, unchanged".to_owned() }
-    } else {
-        KeyFigure {
-            figure: format!("{} \u{2192} {}", usd_decimal(now), usd_decimal(then)),
-            what: "a month for reservations, after the actions below".to_owned(),
-        }
-    })
+/// What the same work costs with the units that are held: reservation and overflow.
+fn with_held(reservation: &ReservationPlan) -> Option<&String> {
+    if reservation.recommended == reservation.held {
+        return reservation.total_usd.as_ref().or(reservation.monthly_cost_usd.as_ref());
+    }
+    // Of several terms the dearest stands for the one that is held: the shortest.
+    let held = reservation.alternatives.iter().filter(|a| a.units == reservation.held);
+    let dearest = held.max_by_key(|a| a.monthly_cost_usd.parse::<Decimal>().ok());
+    dearest.map(|a| &a.monthly_cost_usd).or(reservation.held_cost_usd.as_ref())
 }
 
-fn idle(plan: &Plan) -> Option<KeyFigure> {
-    let idle = sum(plan, |r| r.idle_usd.as_ref()).filter(|v| !v.is_zero())?;
-    Some(KeyFigure { figure: usd_decimal(idle), what: "a month of it idle today".to_owned() })
+/// Reserved units and what overflows them, now and after, with what idles and what insures.
+fn cost(plan: &Plan) -> Option<KeyFigure> {
+    let now = sum(plan, with_held)?;
+    let then = sum(plan, |r| r.total_usd.as_ref().or(r.monthly_cost_usd.as_ref()))?;
+    let mut what = "a month, reserved units and their overflow".to_owned();
+    if now != then {
+        what += ", after the actions below";
+    }
+    if let Some(idle) = sum(plan, |r| r.idle_usd.as_ref()) {
+        what += &format!("; {} of it idle today", usd_decimal(idle));
+    }
+    if let Some(insurance) = sum(plan, |r| r.insurance_usd.as_ref()) {
+        let tiers: BTreeSet<u8> = plan.reservations.iter().filter_map(|r| r.insures).collect();
+        let tiers: Vec<String> = tiers.iter().map(|tier| format!("tier {tier}")).collect();
+        let whom = if tiers.is_empty() { String::new() } else { format!(" {}", tiers.join(" and ")) };
+        what += &format!("; then {} of it insures{whom}", usd_decimal(insurance));
+    }
+    let figure = if now == then {
+        usd_decimal(now)
+    } else {
+        format!("{} \u{2192} {}", usd_decimal(now), usd_decimal(then))
+    };
+    Some(KeyFigure { figure, what })
+}
+
+/// What the first month costs in all, against the budget.
+fn spend(plan: &Plan) -> Option<KeyFigure> {
+    let month = plan.spend.first()?;
+    let against = match (&month.over_usd, &month.budget_usd) {
+        (Some(over), _) => format!(", {} over budget", usd(over)),
+        (None, Some(budget)) => format!(", of a budget of {}", usd(budget)),
+        (None, None) => String::new(),
+    };
+    Some(KeyFigure {
+        figure: usd(&month.total_usd),
+        what: format!("expected in {}{against}; all workflows", month_year(&month.month)),
+    })
 }
 
 fn next_event(plan: &Plan, local: &Local) -> Option<KeyFigure> {
