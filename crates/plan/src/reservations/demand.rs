@@ -314,7 +314,7 @@ impl<'a> Cast<'a> {
     /// minute. Of work that is on demand today only what its owner wants reserved.
     fn floor(&self, context: &Context<'_>, member: &Member<'_>, rates: &Rates<'_>, tier: u8) -> Quantity {
         let urgent = |name: &str| {
-            let capacity = context.spec().workflow(name).and_then(|spec| spec.capacity);
+            let capacity = context.index.workflow_spec(name).and_then(|spec| spec.capacity);
             context.tier(name).is_some_and(|of| of <= tier)
                 && (!member.on_demand || capacity == Some(Capacity::Reserved))
         };
