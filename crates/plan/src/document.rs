@@ -9,7 +9,10 @@ use jiff::{Timestamp, civil::Date};
 use serde::{Deserialize, Serialize};
 
 use crate::rates::{EventRatePlan, GrowthPlan, LoadPlan};
-use crate::{DegradationPlan, FigureInput, Filing, LeadTimePlan, Lint, ReservationPlan, SpendPlan};
+use crate::{
+    DegradationPlan, FigureInput, Filing, LeadTimePlan, LedgerPlan, Lint, ReservationPlan, SpendPlan,
+    UnsignedPlan,
+};
 
 /// A finished plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,6 +71,10 @@ pub struct Plan {
     /// How fast each workflow starts runs in each hour of an ordinary week.
     #[serde(default)]
     pub load: Vec<LoadPlan>,
+    /// What happens at the instants that need a higher limit if nothing is signed, beside what happens if
+    /// it is.
+    #[serde(default)]
+    pub unsigned: Vec<UnsignedPlan>,
     /// Supply risks.
     pub risks: Vec<Risk>,
     /// Little's law at every boundary, beside what was measured.
@@ -80,6 +87,9 @@ pub struct Plan {
     pub workflows: Vec<WorkflowPlan>,
     /// What a signer must know of the data and the inputs.
     pub warnings: Vec<Warning>,
+    /// Requests made so far, as `ledger.toml` has them, and what came of them.
+    #[serde(default)]
+    pub ledger: Vec<LedgerPlan>,
 }
 
 /// What the profiles were made from.

@@ -19,6 +19,7 @@ use crate::spend::spend;
 use crate::stress::stress;
 use crate::tiers::tiers;
 use crate::timeline::Instants;
+use crate::unsigned::unsigned;
 use crate::verdict::verdict;
 use crate::warnings::{over_budget, warnings};
 use crate::windows::EventWindows;
@@ -40,6 +41,7 @@ pub fn make(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
     warned.append(&mut open);
     let (stress, scenarios) =
         if input.quick { Default::default() } else { stress(&context, &rhythm, &pools) };
+    let unsigned = if input.quick { Vec::new() } else { unsigned(&context, &rhythm, &pools) };
     let concurrency = concurrency(&context, &instants, &rhythm, &pools);
     let horizon = Horizon::new(&context, &rhythm)?;
     let reservations = reservations(&context, &rhythm, &horizon);
@@ -70,12 +72,14 @@ pub fn make(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
         event_rates,
         growth,
         load: load(&rhythm),
+        unsigned,
         risks: risks(&context, &pools),
         concurrency,
         budgets: budgets(&context),
         cheaper_first: pools.iter().flat_map(|pool| pool.fixes.iter().cloned()).collect(),
         workflows: workflows(&context),
         warnings: warned,
+        ledger: input.ledger.told(context.today),
     };
     plan.verdict = verdict(&context, &plan, &pools);
     Ok(plan)

@@ -236,6 +236,9 @@ pub struct PoolMeasured {
     pub per_minute: BTreeMap<String, Stat>,
     /// By measure: most in one second, ten seconds, one minute, five minutes of the history.
     pub peaks: BTreeMap<String, Peaks>,
+    /// By measure: the busiest minute of the history, by workflow.
+    #[serde(default)]
+    pub busiest: BTreeMap<String, BusiestMinute>,
     /// By UTC hour and measure, over everything that the lake holds.
     pub hours: Vec<PoolHour>,
     /// By measure: the amount of every busy minute of the whole lake, ascending. Filled for pools
@@ -289,6 +292,28 @@ impl Peaks {
             _ => None,
         }
     }
+}
+
+/// The minute in which a pool's workflows together drew the most, and what each of them drew in it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct BusiestMinute {
+    /// Its start, UTC.
+    pub minute: Timestamp,
+    /// Every workflow that drew on the pool in the history, the largest part first.
+    pub workflows: Vec<WorkflowMinute>,
+}
+
+/// A workflow's part of that minute, beside its own busiest.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkflowMinute {
+    /// Workflow; null for calls whose workflow is unknown.
+    pub workflow: Option<String>,
+    /// What it drew in that minute.
+    pub amount: u64,
+    /// The most that it drew in any minute of the history.
+    pub own_peak: u64,
+    /// Start of that one, UTC.
+    pub own_minute: Timestamp,
 }
 
 /// One hour of one pool in one measure.

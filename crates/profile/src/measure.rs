@@ -15,8 +15,9 @@ use arrow::{
 use datafusion::{common::ScalarValue, error::DataFusionError};
 use jiff::Timestamp;
 use plimsoll_plan::{
-    BusySecond, History, InFlightMeasured, Measured, OccurrenceMeasured, Peaks, PoolHour, PoolMeasured,
-    RunCost, RunDraw, SampledCall, SampledRun, Stat, TokenSums, Windows, WorkflowMeasured, WorkflowShare,
+    BusiestMinute, BusySecond, History, InFlightMeasured, Measured, OccurrenceMeasured, Peaks, PoolHour,
+    PoolMeasured, RunCost, RunDraw, SampledCall, SampledRun, Stat, TokenSums, Windows, WorkflowMeasured,
+    WorkflowMinute, WorkflowShare,
 };
 use serde::{Deserialize, de::DeserializeOwned};
 
@@ -181,6 +182,13 @@ struct OfMeasure<T> {
     measure: String,
     #[serde(flatten)]
     row: T,
+}
+
+#[derive(Deserialize)]
+struct BusiestRow {
+    minute: Timestamp,
+    #[serde(flatten)]
+    part: WorkflowMinute,
 }
 
 #[derive(Deserialize)]
@@ -377,6 +385,15 @@ impl Queries<'_> {
             if let Some(pool) = found.get_mut(&name) {
                 pool.peaks.insert(row.measure, row.row);
             }
+        }
+        for OfPool { name, row } in self.rows::<OfPool<OfMeasure<BusiestRow>>>("busiest_minutes").await? {
+            let Some(pool) = found.get_mut(&name) else { continue };
+            let BusiestRow { minute, part } = row.row;
+            let busiest = pool
+                .busiest
+                .entry(row.measure)
+                .or_insert_with(|| BusiestMinute { minute, ..BusiestMinute::default() });
+            busiest.workflows.push(part);
         }
         for OfPool { name, row } in self.rows::<OfPool<PoolHour>>("pool_hours").await? {
             if let Some(pool) = found.get_mut(&name) {

@@ -94,6 +94,26 @@ fn the_close_stalls_at_the_limit_of_today_and_not_at_the_need() {
     assert!((35.0..45.0).contains(&runs.l), "40 in flight: {runs:?}");
 }
 
+/// Protects page one of the report: if nothing is signed the close is refused and late, with what is asked for it
+/// is neither, by the same arrivals; a plan without replays says nothing of it.
+#[test]
+fn nothing_signed_is_told_beside_what_is_asked_for() {
+    let made = plan(CLOSE, "", &with_runs());
+    let told: Vec<_> = made.unsigned.iter().map(|row| (row.pool.as_str(), row.dimension.as_str())).collect();
+    assert_eq!(told, [(SONNET, INPUT)]);
+    assert_eq!(made.unsigned[0].workflows.len(), 1, "one workflow runs at the close");
+    let workflow = &made.unsigned[0].workflows[0];
+    assert_eq!((workflow.workflow.as_str(), workflow.tier), ("invoice-reconciliation", 1));
+    let (today, asked) = (&workflow.today, &workflow.asked);
+    assert_eq!(today.runs, asked.runs, "the same arrivals");
+    assert!(today.throttled_share > 0.01 && today.lost_share > 0.0, "{today:?}");
+    assert!(asked.throttled_share <= 0.001 && asked.lost_share == 0.0, "{asked:?}");
+    let quick = with_input(CLOSE, "", &with_runs(), as_of(), |input| {
+        make(&PlanInput { quick: true, ..*input }).unwrap()
+    });
+    assert!(quick.unsigned.is_empty());
+}
+
 /// Protects against a limit that is set nowhere: it is an error, not ignored.
 #[test]
 fn an_unknown_limit_is_refused() {
