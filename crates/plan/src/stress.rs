@@ -13,6 +13,7 @@ use rust_decimal::Decimal;
 use crate::change::Change;
 use crate::context::{Context, PoolId};
 use crate::demand::Counted;
+use crate::parallel;
 use crate::pools::{PoolWork, all_counted, limit_on};
 use crate::quantity::Quantity;
 use crate::rates::{Rates, Rhythm, hour_floor};
@@ -66,9 +67,8 @@ pub(crate) fn stress(
     if scenes.is_empty() {
         return (Vec::new(), Vec::new());
     }
-    let stresses =
-        stresses(context).into_iter().filter_map(|stress| theatre.under(&scenes, &stress)).collect();
-    (stresses, theatre.scenarios(&scenes))
+    let stresses = parallel::map(&stresses(context), |stress| theatre.under(&scenes, stress));
+    (stresses.into_iter().flatten().collect(), theatre.scenarios(&scenes))
 }
 
 /// One stress.

@@ -186,7 +186,8 @@ impl<'a> Rhythm<'a> {
             let active: Vec<&EventWindows> =
                 moving.iter().copied().filter(|occurrence| occurrence.contains(at)).collect();
             let alike = self.alike(at);
-            let same = |(as_before, on, _): &(Alike, Vec<&EventWindows>, _)| *as_before == alike && *on == active;
+            let same =
+                |(as_before, on, _): &(Alike, Vec<&EventWindows>, _)| *as_before == alike && *on == active;
             if !last.as_ref().is_some_and(same) {
                 let rates = self.of(at, &active, workflows);
                 last = Some((alike, active, rates));

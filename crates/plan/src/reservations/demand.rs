@@ -327,7 +327,7 @@ impl<'a> Cast<'a> {
 }
 
 /// A percentile of ascending values by linear interpolation, exact.
-fn percentile(ascending: &[u64], level: &Quantity) -> Quantity {
+pub(super) fn percentile(ascending: &[u64], level: &Quantity) -> Quantity {
     let last = ascending.len().saturating_sub(1);
     let rank = level * &Quantity::from(last as u64);
     let below = usize::try_from(rank.floor()).unwrap_or(last).min(last);

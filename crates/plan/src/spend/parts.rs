@@ -264,6 +264,6 @@ fn covered(context: &Context<'_>, month: &Month, present: bool) -> Decimal {
 }
 
 /// `1234.50`: half a cent up.
-fn cents(usd: Decimal) -> String {
+pub(super) fn cents(usd: Decimal) -> String {
     format!("{:.2}", usd.round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero))
 }
