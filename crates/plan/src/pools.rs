@@ -6,13 +6,13 @@
 use std::collections::BTreeSet;
 
 use jiff::civil::Date;
+use rayon::prelude::*;
 
 use crate::cheaper::{batch, caching};
 use crate::context::{Context, PlanError, PoolId};
 use crate::deadline::lead;
 use crate::demand::{Counted, Kind, calls_inside, demand};
 use crate::need::{Needed, need};
-use crate::parallel;
 use crate::quantity::Quantity;
 use crate::queue::poisson_quantile;
 use crate::rates::{Rates, Rhythm};
@@ -44,7 +44,9 @@ pub(crate) fn pools(
     instants: &Instants,
 ) -> Result<Vec<PoolWork>, PlanError> {
     let ids: Vec<&PoolId> = context.pools().iter().collect();
-    parallel::map(&ids, |id| pool(context, rhythm, instants, (*id).clone())).into_iter().collect()
+    // The first mistake in the pools' order, whichever thread meets one first.
+    let made: Vec<_> = ids.par_iter().map(|id| pool(context, rhythm, instants, (*id).clone())).collect();
+    made.into_iter().collect()
 }
 
 fn pool(

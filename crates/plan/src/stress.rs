@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 use plimsoll_replay::{Case, Outcome, Replay, World, missed, replay_all};
+use rayon::prelude::*;
 use rust_decimal::Decimal;
 
 use crate::change::Change;
 use crate::context::{Context, PoolId};
 use crate::demand::Counted;
-use crate::parallel;
 use crate::pools::{PoolWork, all_counted, limit_on};
 use crate::quantity::Quantity;
 use crate::rates::{Rates, Rhythm, hour_floor};
@@ -67,7 +67,8 @@ pub(crate) fn stress(
     if scenes.is_empty() {
         return (Vec::new(), Vec::new());
     }
-    let stresses = parallel::map(&stresses(context), |stress| theatre.under(&scenes, stress));
+    let stresses = stresses(context);
+    let stresses = stresses.par_iter().map(|stress| theatre.under(&scenes, stress)).collect::<Vec<_>>();
     (stresses.into_iter().flatten().collect(), theatre.scenarios(&scenes))
 }
 

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
+use rayon::prelude::*;
 
 use crate::WorkflowMeasured;
 use crate::context::{Context, PlanError};
 use crate::overlap::holds;
-use crate::parallel;
 use crate::quantity::Quantity;
 use crate::rates::busy::{lived, normal};
 use crate::rates::days::{Days, Hours, moving};
@@ -105,7 +105,7 @@ impl<'a> Rhythm<'a> {
             (measured.workflow.as_str(), learned)
         };
         let measured: Vec<&'a WorkflowMeasured> = context.measured().workflows.iter().collect();
-        let learned = parallel::map(&measured, |measured| learn(measured));
+        let learned: Vec<_> = measured.into_par_iter().map(learn).collect();
         let mut workflows: BTreeMap<_, _> = learned.into_iter().collect();
         // Of each workflow the event that it lived most often teaches the prior.
         let taught = |learned: &Learned<'_>| {

@@ -3,6 +3,7 @@
 //! The invariant: a row's costs are all of the same demand, that of its own term.
 
 use plimsoll_catalog::Unit;
+use rayon::prelude::*;
 
 use super::curve::Curve;
 use super::group::{Group, groups};
@@ -14,7 +15,6 @@ use super::tell;
 use crate::context::Context;
 use crate::horizon::Horizon;
 use crate::money::usd;
-use crate::parallel;
 use crate::quantity::Quantity;
 use crate::rates::Rhythm;
 use crate::{Alternative, Deployment, HourlyUnits, ReservationPlan, ReservationReplay};
@@ -31,7 +31,7 @@ pub(crate) fn reservations(
     horizon: &Horizon,
 ) -> Vec<ReservationPlan> {
     let groups = groups(context);
-    let rows = parallel::map(&groups, |group| row(context, rhythm, horizon, group));
+    let rows: Vec<Row> = groups.par_iter().map(|group| row(context, rhythm, horizon, group)).collect();
     let mut kept: Vec<(&Group<'_>, Row)> = Vec::new();
     for (group, row) in groups.iter().zip(rows) {
         let considered = group.members.iter().all(|member| member.on_demand);
