@@ -11,6 +11,7 @@ use crate::need::Needed;
 use crate::quantity::Quantity;
 use crate::rates::Rates;
 use crate::spec::Capacity;
+use crate::timeline::Timeline;
 use crate::{CheaperFix, WorkflowMeasured};
 
 /// Caps come in multiples of this many tokens, so that they read as chosen.
@@ -97,26 +98,62 @@ fn weights<'m>(stage: &'m Stage, measure: &str) -> Option<&'m Weights> {
     }
 }
 
-/// Moving tier 3 to batch: what it draws from a pool that others need.
-pub(crate) fn batch(context: &Context<'_>, pool: &PoolId, needed: &Needed) -> Vec<CheaperFix> {
+/// Moving tier 3 to batch: what it draws from a pool that others need, at the instant that binds or, where it
+/// does not draw then, at its own peak.
+pub(crate) fn batch(
+    context: &Context<'_>,
+    pool: &PoolId,
+    counted: &Counted,
+    needed: &Needed,
+    line: &Timeline<'_>,
+) -> Vec<CheaperFix> {
     let Some(demand) = &needed.demand else { return Vec::new() };
-    let movable = |part: &&crate::demand::Part| {
-        let capacity = context.spec().workflow(&part.workflow).and_then(|workflow| workflow.capacity);
-        context.tier(&part.workflow) == Some(3) && capacity != Some(Capacity::Batch)
+    let movable = |workflow: &&&WorkflowMeasured| {
+        let name = workflow.workflow.as_str();
+        let capacity = context.index.workflow_spec(name).and_then(|workflow| workflow.capacity);
+        context.tier(name) == Some(3) && capacity != Some(Capacity::Batch)
     };
-    let fix = |part: &crate::demand::Part| CheaperFix {
-        pool: pool.pool.clone(),
-        fix: "batch".to_owned(),
-        dimension: needed.plan.dimension.clone(),
-        frees: part.floor.floor(),
-        workflow: Some(part.workflow.clone()),
-        detail: format!(
-            "move {} to batch: it can wait, batch has its own limits, and it leaves this pool to the others",
-            part.workflow
-        ),
-        owner: context.owner(&part.workflow),
+    let fix = |workflow: &&WorkflowMeasured| {
+        let name = workflow.workflow.as_str();
+        let part = demand.parts.iter().find(|part| part.workflow == name && !part.floor.is_zero());
+        let (frees, when) = match part {
+            Some(part) => (part.floor.floor(), String::new()),
+            None => own_peak(context, pool, counted, demand, line, workflow)?,
+        };
+        (frees > 0).then(|| CheaperFix {
+            pool: pool.pool.clone(),
+            fix: "batch".to_owned(),
+            dimension: needed.plan.dimension.clone(),
+            frees,
+            workflow: Some(name.to_owned()),
+            detail: format!(
+                "move {name} to batch{when}: it can wait, batch has its own limits, and it leaves this pool to the others"
+            ),
+            owner: context.owner(name),
+        })
     };
-    demand.parts.iter().filter(movable).map(fix).filter(|fix| fix.frees > 0).collect()
+    context.index.drawing(pool).iter().filter(movable).filter_map(fix).collect()
+}
+
+/// What a workflow draws at its busiest instant, by the percentile, and when that is.
+fn own_peak(
+    context: &Context<'_>,
+    pool: &PoolId,
+    counted: &Counted,
+    demand: &Demand,
+    line: &Timeline<'_>,
+    workflow: &WorkflowMeasured,
+) -> Option<(u64, String)> {
+    let Kind::PerMinute(measure) = &counted.kind else { return None };
+    let rates = line.states.iter().enumerate();
+    let rates = rates.filter_map(|(state, rates)| Some((state, rates.get(workflow.workflow.as_str())?)));
+    // Of equal rates the earliest.
+    let (state, rate) = rates.rev().max_by(|one, other| one.1.per_min.cmp(&other.1.per_min))?;
+    let at = line.moments.iter().find(|moment| moment.state == state)?.at;
+    let measure = format!("{}.{measure}", demand.basis);
+    let draw = per_run(context, workflow, pool, &measure, rate.event.as_deref())?;
+    let frees = (&draw.percentile * &rate.per_min).floor();
+    Some((frees, format!(", which draws so much at {}", context.local(at))))
 }
 
 /// Caching: what each ten points of hit share free, where the pool does not count cache reads, the

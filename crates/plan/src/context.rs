@@ -9,7 +9,7 @@ use plimsoll_catalog::{Catalog, Entry, PoolKey};
 use plimsoll_toml::nearest;
 use thiserror::Error;
 
-use crate::index::Index;
+use crate::index::{Index, pool_spec};
 use crate::quantity::Quantity;
 use crate::spec::{PoolSpec, Spec};
 use crate::windows::{Windows, windows};
@@ -127,7 +127,7 @@ impl<'a> Context<'a> {
     }
 
     pub(crate) fn pool_spec(&self, id: &PoolId) -> Option<&'a PoolSpec> {
-        self.spec().pool(&id.pool, id.account.as_deref(), id.region.as_deref())
+        self.index.pool_spec(id).unwrap_or_else(|| pool_spec(self.spec(), id))
     }
 
     pub(crate) fn pool_measured(&self, id: &PoolId) -> Option<&'a PoolMeasured> {
@@ -163,12 +163,12 @@ impl<'a> Context<'a> {
 
     /// Tier: declared, else as the telemetry told.
     pub(crate) fn tier(&self, workflow: &str) -> Option<u8> {
-        let declared = self.spec().workflow(workflow).and_then(|workflow| workflow.tier);
+        let declared = self.index.workflow_spec(workflow).and_then(|workflow| workflow.tier);
         declared.or_else(|| self.workflow(workflow)?.tier)
     }
 
     pub(crate) fn owner(&self, workflow: &str) -> Option<String> {
-        self.spec().workflow(workflow)?.owner.clone()
+        self.index.workflow_spec(workflow)?.owner.clone()
     }
 
     /// The policy's percentile of a quantity over runs, exact.

@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 
 use plimsoll_catalog::{Channel, Entry, Fill};
 
-use crate::PoolMeasured;
 use crate::context::{Context, mean};
 use crate::need::Needed;
 use crate::pools::PoolWork;
 use crate::quantity::Quantity;
 use crate::requests::share;
+use crate::spend::spend_in_a_month;
+use crate::{PoolMeasured, SpendPlan};
 
 /// One request's form.
 pub(crate) struct Form<'f> {
@@ -22,12 +23,19 @@ pub(crate) struct Form<'f> {
     to: u64,
     entry: Option<&'f Entry>,
     measured: Option<&'f PoolMeasured>,
+    spend: &'f [SpendPlan],
 }
 
 impl<'f> Form<'f> {
-    pub(crate) fn new(context: &'f Context<'f>, pool: &'f PoolWork, needed: &'f Needed, to: u64) -> Self {
+    pub(crate) fn new(
+        context: &'f Context<'f>,
+        pool: &'f PoolWork,
+        needed: &'f Needed,
+        to: u64,
+        spend: &'f [SpendPlan],
+    ) -> Self {
         let (entry, measured) = (context.entry(&pool.id.pool), context.pool_measured(&pool.id));
-        Self { context, pool, needed, to, entry, measured }
+        Self { context, pool, needed, to, entry, measured, spend }
     }
 
     /// The channel's fields by label.
@@ -85,7 +93,10 @@ impl<'f> Form<'f> {
             Fill::CacheHitShare => or_missing(self.cache_hit(), "no input was measured"),
             Fill::Utilization => self.utilization(),
             Fill::Growth => self.growth(),
-            Fill::SpendForecast => "missing: no forecast of spend is made yet".to_owned(),
+            Fill::SpendForecast => or_missing(
+                spend_in_a_month(self.context, &self.pool.id, self.spend),
+                "no run of known cost was measured, so that no spend can be forecast",
+            ),
             Fill::CrossRegion => self.cross_region(),
             Fill::UseCase => self.use_case(),
             Fill::Impact => self.impact(),

@@ -214,7 +214,7 @@ mod tests {
             prop_assume!(b != 0 && d != 0);
             let (one, two) = (Fraction::new(a.into(), b.into()), Fraction::new(c.into(), d.into()));
             let (big_one, big_two) = (BigRational::new(a.into(), b.into()), BigRational::new(c.into(), d.into()));
-            prop_assert_eq!(one.big(), big_one.clone());
+            prop_assert_eq!(&one.big(), &big_one);
             prop_assert_eq!(one.add(&two), Fraction::from_big(&big_one + &big_two));
             prop_assert_eq!(one.sub(&two), Fraction::from_big(&big_one - &big_two));
             prop_assert_eq!(one.mul(&two), Fraction::from_big(&big_one * &big_two));

@@ -10,7 +10,7 @@ use jiff::civil::Date;
 use plimsoll_catalog::Entry;
 
 use crate::context::{PlanInput, PoolId};
-use crate::spec::PoolSpec;
+use crate::spec::{PoolSpec, Spec, WorkflowSpec};
 use crate::{PoolMeasured, RunDraw, SampledRun, WorkflowMeasured};
 
 /// Measurements and catalog rows by name.
@@ -23,6 +23,8 @@ pub(crate) struct Index<'a> {
     drawing: BTreeMap<PoolId, Vec<&'a WorkflowMeasured>>,
     runs: BTreeMap<&'a str, Sampled<'a>>,
     entries: BTreeMap<String, Option<&'a Entry>>,
+    specs: BTreeMap<PoolId, Option<&'a PoolSpec>>,
+    workflow_specs: BTreeMap<&'a str, &'a WorkflowSpec>,
 }
 
 /// Whole runs of one workflow.
@@ -43,6 +45,8 @@ impl<'a> Index<'a> {
             drawing: BTreeMap::new(),
             runs: BTreeMap::new(),
             entries: BTreeMap::new(),
+            specs: BTreeMap::new(),
+            workflow_specs: BTreeMap::new(),
         };
         for pool in &measured.pools {
             let id = PoolId::of(&pool.pool, pool.account.as_ref(), pool.region.as_ref());
@@ -69,6 +73,10 @@ impl<'a> Index<'a> {
         for pool in &index.pools {
             let entry = pool.key().and_then(|key| input.catalog.find(&key, today));
             index.entries.insert(pool.pool.clone(), entry);
+            index.specs.insert(pool.clone(), pool_spec(input.spec, pool));
+        }
+        for workflow in &input.spec.workflows {
+            index.workflow_specs.entry(&workflow.name).or_insert(workflow);
         }
         index
     }
@@ -78,13 +86,20 @@ impl<'a> Index<'a> {
         let seen = self.measured.keys().chain(self.drawing.keys());
         let mut ids: BTreeSet<PoolId> = seen.filter(|id| !id.pool.is_empty()).cloned().collect();
         let spec = input.spec;
-        let of_spec = |id: &PoolId| {
-            spec.pool(&id.pool, id.account.as_deref(), id.region.as_deref()).map(std::ptr::from_ref)
-        };
+        let of_spec = |id: &PoolId| pool_spec(spec, id).map(std::ptr::from_ref);
         let named: Vec<*const PoolSpec> = ids.iter().filter_map(of_spec).collect();
         let unseen = spec.pools.iter().filter(|pool| !named.contains(&std::ptr::from_ref(*pool)));
         ids.extend(unseen.map(|pool| PoolId::of(&pool.key, pool.account.as_ref(), pool.region.as_ref())));
         ids
+    }
+
+    /// The entry of the spec that a pool falls under; `None` for pools that are not in the plan.
+    pub(crate) fn pool_spec(&self, id: &PoolId) -> Option<Option<&'a PoolSpec>> {
+        self.specs.get(id).copied()
+    }
+
+    pub(crate) fn workflow_spec(&self, name: &str) -> Option<&'a WorkflowSpec> {
+        self.workflow_specs.get(name).copied()
     }
 
     pub(crate) fn workflow(&self, name: &str) -> Option<&'a WorkflowMeasured> {
@@ -114,4 +129,9 @@ impl<'a> Index<'a> {
     pub(crate) fn entry(&self, pool: &str) -> Option<Option<&'a Entry>> {
         self.entries.get(pool).copied()
     }
+}
+
+/// The entry of a spec that a pool falls under.
+pub(crate) fn pool_spec<'s>(spec: &'s Spec, id: &PoolId) -> Option<&'s PoolSpec> {
+    spec.pool(&id.pool, id.account.as_deref(), id.region.as_deref())
 }

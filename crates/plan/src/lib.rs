@@ -35,7 +35,6 @@ mod measured;
 mod money;
 mod need;
 mod overlap;
-mod parallel;
 mod patch;
 mod place;
 mod pool_size;

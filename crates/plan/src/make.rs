@@ -34,8 +34,11 @@ pub fn make(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
     let rhythm = Rhythm::new(&context)?;
     let instants = Instants::new(&context, &rhythm);
     let mut pools = pools(&context, &rhythm, &instants)?;
+    let horizon = Horizon::new(&context, &rhythm)?;
+    let reservations = reservations(&context, &rhythm, &horizon);
+    let spend = spend(&context, &rhythm, &horizon, &reservations);
     let mut open = Vec::new();
-    let quota_requests = requests(&context, &mut pools, &mut open);
+    let quota_requests = requests(&context, &mut pools, &spend, &mut open);
     let (event_rates, growth) = (event_rates(&context, &rhythm), growth(&rhythm));
     let mut warned = warnings(&context, &pools, &event_rates, &growth);
     warned.append(&mut open);
@@ -43,9 +46,6 @@ pub fn make(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
         if input.quick { Default::default() } else { stress(&context, &rhythm, &pools) };
     let unsigned = if input.quick { Vec::new() } else { unsigned(&context, &rhythm, &pools) };
     let concurrency = concurrency(&context, &instants, &rhythm, &pools);
-    let horizon = Horizon::new(&context, &rhythm)?;
-    let reservations = reservations(&context, &rhythm, &horizon);
-    let spend = spend(&context, &rhythm, &horizon, &reservations);
     warned.extend(over_budget(&spend));
     let mut plan = Plan {
         plan_id: plan_id(input),

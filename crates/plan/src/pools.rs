@@ -6,13 +6,13 @@
 use std::collections::BTreeSet;
 
 use jiff::civil::Date;
+use rayon::prelude::*;
 
 use crate::cheaper::{batch, caching};
 use crate::context::{Context, PlanError, PoolId};
 use crate::deadline::lead;
 use crate::demand::{Counted, Kind, calls_inside, demand};
 use crate::need::{Needed, need};
-use crate::parallel;
 use crate::quantity::Quantity;
 use crate::queue::poisson_quantile;
 use crate::rates::{Rates, Rhythm};
@@ -44,7 +44,9 @@ pub(crate) fn pools(
     instants: &Instants,
 ) -> Result<Vec<PoolWork>, PlanError> {
     let ids: Vec<&PoolId> = context.pools().iter().collect();
-    parallel::map(&ids, |id| pool(context, rhythm, instants, (*id).clone())).into_iter().collect()
+    // The first mistake in the pools' order, whichever thread meets one first.
+    let made: Vec<_> = ids.par_iter().map(|id| pool(context, rhythm, instants, (*id).clone())).collect();
+    made.into_iter().collect()
 }
 
 fn pool(
@@ -61,13 +63,13 @@ fn pool(
     let minutes = instants.of(context, rhythm, &drawing);
     let a_day_counts = counted.iter().any(|counted| matches!(counted.kind, Kind::PerDay(_)));
     let days = if a_day_counts { days(context, rhythm, &drawing)? } else { Timeline::default() };
-    for counted in counted {
+    for counted in &counted {
         let timeline = if matches!(counted.kind, Kind::PerDay(_)) { &days } else { &minutes };
-        let limit = |day: Date| limit_on(context, &id, &counted, day);
-        let mut found = need(context, timeline, &id, &counted, &limit, &lead)?;
-        found.plan.limits = steps(context, &id, &counted);
+        let limit = |day: Date| limit_on(context, &id, counted, day);
+        let mut found = need(context, timeline, &id, counted, &limit, &lead)?;
+        found.plan.limits = steps(context, &id, counted);
         fixes.extend(found.fixes.iter().cloned());
-        fixes.extend(caching(context, &id, &counted, &found, &rates_of(context, rhythm, &id, &found)));
+        fixes.extend(caching(context, &id, counted, &found, &rates_of(context, rhythm, &id, &found)));
         needed.push(found);
     }
     // Limits that units carry are raised by holding more units, which the reservations tell.
@@ -83,7 +85,11 @@ fn pool(
     ask(context, &id, binding.as_deref(), &mut needed);
     let bound =
         binding.as_deref().and_then(|name| needed.iter().find(|needed| needed.plan.dimension == name));
-    fixes.extend(bound.map(|bound| batch(context, &id, bound)).unwrap_or_default());
+    let counts = |bound: &Needed| counted.iter().find(|counted| counted.dimension == bound.plan.dimension);
+    let bound_by = bound.and_then(|bound| Some((bound, counts(bound)?)));
+    fixes.extend(
+        bound_by.map(|(bound, counts)| batch(context, &id, counts, bound, &minutes)).unwrap_or_default(),
+    );
     let contributors = bound.map(contributors).unwrap_or_default();
     let coincidence =
         bound.and_then(|bound| Some(bound.peaks.0.over(&bound.peaks.1)?.to_f64())).unwrap_or(1.0);

@@ -15,12 +15,13 @@ use crate::lint::lint;
 use crate::need::Needed;
 use crate::pools::PoolWork;
 use crate::quantity::Quantity;
-use crate::{LedgerRequest, QuotaRequest, Warning};
+use crate::{LedgerRequest, QuotaRequest, SpendPlan, Warning};
 
 /// Settles decisions against the ledger, then drafts what is left, earliest `file_by` first.
 pub(crate) fn requests(
     context: &Context<'_>,
     pools: &mut [PoolWork],
+    spend: &[SpendPlan],
     warnings: &mut Vec<Warning>,
 ) -> Vec<QuotaRequest> {
     let mut requests = Vec::new();
@@ -30,7 +31,7 @@ pub(crate) fn requests(
             .needed
             .iter()
             .filter(|needed| needed.plan.file_by.is_some() && !drafted.contains(&needed.plan.dimension))
-            .filter_map(|needed| draft(context, pool, needed))
+            .filter_map(|needed| draft(context, pool, needed, spend))
             .collect();
         if raised_together(context, pool) {
             merge(pool.plan.binding.as_deref(), &mut drafts);
@@ -144,12 +145,17 @@ fn merge(binding: Option<&str>, drafts: &mut Vec<QuotaRequest>) {
     drafts.push(kept);
 }
 
-fn draft(context: &Context<'_>, pool: &PoolWork, needed: &Needed) -> Option<QuotaRequest> {
+fn draft(
+    context: &Context<'_>,
+    pool: &PoolWork,
+    needed: &Needed,
+    spend: &[SpendPlan],
+) -> Option<QuotaRequest> {
     let plan = &needed.plan;
     let to = plan.ask?;
     let entry = context.entry(&pool.id.pool);
     let channel = entry.and_then(|entry| entry.channel.as_ref());
-    let form = Form::new(context, pool, needed, to);
+    let form = Form::new(context, pool, needed, to, spend);
     let companion = |quota: &plimsoll_catalog::Quota| match (&quota.code, quota.adjustable) {
         (Some(_), Some(false)) => format!("{}, not adjustable: ask in the case's text", named(quota)),
         _ => named(quota),

@@ -5,12 +5,14 @@
 //! against it, and the cheapest that covers the floors of tiers 0 and 1 is recommended, with what that costs
 //! above the cheapest of all. The way through it: `group` says what one reservation is for, `demand` replays
 //! what its units would carry, `curve` is the arithmetic of that, `prices` what units and tokens cost,
-//! `search` looks at every count, `tell` puts it into words. The invariants: no price, no claim about cost; a
+//! `search` looks at every count, `instead` at what carries the calls
+//! without units, `tell` puts it into words. The invariants: no price, no claim about cost; a
 //! recommended count is one that the provider sells.
 
 mod curve;
 mod demand;
 mod group;
+mod instead;
 mod measured;
 mod offer;
 mod prices;

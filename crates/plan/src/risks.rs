@@ -136,7 +136,7 @@ fn interactive(context: &Context<'_>, pool: &PoolWork, risks: &mut Vec<Risk>) {
 fn sharing(context: &Context<'_>, pool: &PoolWork, risks: &mut Vec<Risk>) {
     let (mut urgent, mut deferrable) = (Vec::new(), Vec::new());
     for workflow in drawing(context, &pool.id.pool) {
-        let capacity = context.spec().workflow(workflow).and_then(|spec| spec.capacity);
+        let capacity = context.index.workflow_spec(workflow).and_then(|spec| spec.capacity);
         match context.tier(workflow) {
             _ if capacity == Some(Capacity::Batch) => deferrable.push(workflow),
             Some(0 | 1) => urgent.push(workflow),

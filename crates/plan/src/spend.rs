@@ -7,6 +7,8 @@
 //! that is not known is no cost of zero.
 
 mod parts;
+mod provider;
 mod runs;
 
 pub(crate) use parts::spend;
+pub(crate) use provider::spend_in_a_month;

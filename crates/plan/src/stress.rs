@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 use plimsoll_replay::{Case, Outcome, Replay, World, missed, replay_all};
+use rayon::prelude::*;
 use rust_decimal::Decimal;
 
 use crate::change::Change;
@@ -66,9 +67,9 @@ pub(crate) fn stress(
     if scenes.is_empty() {
         return (Vec::new(), Vec::new());
     }
-    let stresses =
-        stresses(context).into_iter().filter_map(|stress| theatre.under(&scenes, &stress)).collect();
-    (stresses, theatre.scenarios(&scenes))
+    let stresses = stresses(context);
+    let stresses = stresses.par_iter().map(|stress| theatre.under(&scenes, stress)).collect::<Vec<_>>();
+    (stresses.into_iter().flatten().collect(), theatre.scenarios(&scenes))
 }
 
 /// One stress.

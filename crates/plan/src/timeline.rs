@@ -116,16 +116,20 @@ pub(crate) fn days<'a>(
     for ahead in 0..7 {
         days.insert(context.today.checked_add(ahead.days())?, None);
     }
-    for (index, occurrence) in context.windows.coming.iter().enumerate() {
-        if occurrence.workflows.keys().any(|workflow| workflows.contains(workflow.as_str())) {
-            let starts = occurrence.windows.iter().map(|(start, _)| calendar.local_date(*start));
-            days.extend(starts.map(|day| (day, Some(index))));
-        }
+    let moves = |occurrence: &EventWindows| {
+        occurrence.workflows.keys().any(|workflow| workflows.contains(workflow.as_str()))
+    };
+    let coming = context.windows.coming.iter().enumerate();
+    let moving: Vec<(usize, &EventWindows)> = coming.filter(|(_, occurrence)| moves(occurrence)).collect();
+    for (index, occurrence) in &moving {
+        let starts = occurrence.windows.iter().map(|(start, _)| calendar.local_date(*start));
+        days.extend(starts.map(|day| (day, Some(*index))));
     }
+    let moving: Vec<&EventWindows> = moving.into_iter().map(|(_, occurrence)| occurrence).collect();
     let mut line = Timeline::default();
     for (day, occurrence) in days {
         line.moments.push(Moment { at: calendar.start_of_day(day)?, occurrence, state: line.states.len() });
-        line.states.push(rhythm.on(day, workflows)?);
+        line.states.push(rhythm.on(day, workflows, &moving)?);
     }
     Ok(line)
 }

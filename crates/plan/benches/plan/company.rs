@@ -156,7 +156,7 @@ fn spec() -> String {
             account(pool),
         );
         if pool % 20 == 1 {
-            let _ = writeln!(text, "fallback = {{ pool = \"aws.bedrock/runtime/geo/claude-sonnet-4.6\" }}");
+            let _ = writeln!(text, "fallback = {{ pool = \"aws.bedrock/runtime/geo/claude-sonnet-4.5\" }}");
         }
     }
     for number in 0..WORKFLOWS {

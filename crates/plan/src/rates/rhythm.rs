@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
+use rayon::prelude::*;
 
 use crate::WorkflowMeasured;
 use crate::context::{Context, PlanError};
@@ -103,7 +104,9 @@ impl<'a> Rhythm<'a> {
             };
             (measured.workflow.as_str(), learned)
         };
-        let mut workflows: BTreeMap<_, _> = context.measured().workflows.iter().map(learn).collect();
+        let measured: Vec<&'a WorkflowMeasured> = context.measured().workflows.iter().collect();
+        let learned: Vec<_> = measured.into_par_iter().map(learn).collect();
+        let mut workflows: BTreeMap<_, _> = learned.into_iter().collect();
         // Of each workflow the event that it lived most often teaches the prior.
         let taught = |learned: &Learned<'_>| {
             let outlooks = learned.outlooks.values();
@@ -165,16 +168,33 @@ impl<'a> Rhythm<'a> {
         }
     }
 
-    /// Runs of some workflows over a local day, told as a rate whose unit is the day.
-    pub(crate) fn on(&self, day: Date, workflows: &BTreeSet<&str>) -> Result<Rates<'a>, PlanError> {
+    /// Runs of some workflows over a local day, told as a rate whose unit is the day; `moving` are the
+    /// occurrences that may move them.
+    pub(crate) fn on(
+        &self,
+        day: Date,
+        workflows: &BTreeSet<&str>,
+        moving: &[&EventWindows],
+    ) -> Result<Rates<'a>, PlanError> {
         let calendar = self.context.input.calendar;
         let (mut at, end) = (calendar.start_of_day(day)?, calendar.start_of_day(day.tomorrow()?)?);
         let quarter = SignedDuration::from_mins(15);
         let mut day = Rates::new();
+        // Quarters of an hour in which the same is on have the same rates.
+        let mut last: Option<(Alike, Vec<&EventWindows>, Rates<'a>)> = None;
         while at < end {
-            for (workflow, rate) in self.of(at, &self.active(at), workflows) {
+            let active: Vec<&EventWindows> =
+                moving.iter().copied().filter(|occurrence| occurrence.contains(at)).collect();
+            let alike = self.alike(at);
+            let same =
+                |(as_before, on, _): &(Alike, Vec<&EventWindows>, _)| *as_before == alike && *on == active;
+            if !last.as_ref().is_some_and(same) {
+                let rates = self.of(at, &active, workflows);
+                last = Some((alike, active, rates));
+            }
+            for (workflow, rate) in last.iter().flat_map(|(.., rates)| rates) {
                 let (runs, high) = (&rate.per_min * &15.into(), &rate.high * &15.into());
-                day.entry(workflow)
+                day.entry(*workflow)
                     .and_modify(|sum| {
                         sum.per_min = &sum.per_min + &runs;
                         sum.high = &sum.high + &high;
@@ -183,7 +203,7 @@ impl<'a> Rhythm<'a> {
                                 (rate.from, rate.event.clone(), rate.own_weight, rate.how.clone());
                         }
                     })
-                    .or_insert(Rate { per_min: runs, high, ..rate });
+                    .or_insert_with(|| Rate { per_min: runs, high, ..rate.clone() });
             }
             at = at.checked_add(quarter)?;
         }

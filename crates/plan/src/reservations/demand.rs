@@ -46,13 +46,15 @@ pub(super) struct Demand {
     pub(super) minutes: u64,
 }
 
+/// By length of a window: what is drawn in each.
+type Windows = Vec<(u32, Vec<u64>)>;
+
 /// One state.
 #[derive(Debug, Clone)]
 struct Hour {
     /// The event that moves a workflow of the deployment.
     event: Option<String>,
-    /// By length of a window: amounts.
-    windows: Vec<(u32, Vec<u64>)>,
+    windows: Windows,
     /// What tier 0, and tiers 0 and 1 together, draw a minute at the percentile.
     floors: [Quantity; 2],
 }
@@ -189,6 +191,9 @@ struct Cast<'a> {
     drawing: BTreeMap<&'a str, Drawing<'a>>,
 }
 
+/// A workflow's whole runs, inside an event or of the history, as steps.
+type Set<'a> = ((&'a str, Option<&'a str>), Vec<Vec<Step>>);
+
 /// One workflow's runs.
 struct Drawing<'a> {
     bursts: Vec<Burst>,
@@ -217,7 +222,7 @@ impl<'a> Cast<'a> {
     fn of(context: &'a Context<'_>, member: &Member<'_>, unit: &Unit) -> Option<Self> {
         let workflows = member.workflows(context).into_iter().filter(|name| member.takes(context, name));
         let workflows: Vec<&str> = workflows.collect();
-        let mut sets: Vec<((&str, Option<&str>), Vec<Vec<Step>>)> = Vec::new();
+        let mut sets: Vec<Set<'_>> = Vec::new();
         for name in &workflows {
             let amount = |call: &SampledCall| carried(context, member, unit, call);
             let of = |runs: &[&SampledRun]| {
@@ -273,13 +278,7 @@ impl<'a> Cast<'a> {
     }
 
     /// Draws of every window of each length over so many minutes at these rates, and the calls made.
-    fn windows(
-        &self,
-        rates: &Rates<'_>,
-        minutes: u64,
-        lengths: &[u32],
-        seed: u64,
-    ) -> Option<(Vec<(u32, Vec<u64>)>, u64)> {
+    fn windows(&self, rates: &Rates<'_>, minutes: u64, lengths: &[u32], seed: u64) -> Option<(Windows, u64)> {
         let whole = Micros(minutes * Micros::MINUTE.0);
         let steady = rates.iter().filter_map(|(name, rate)| {
             let of = self.drawing.get(*name)?;
@@ -292,7 +291,7 @@ impl<'a> Cast<'a> {
             let count = whole.0 / (u64::from(*length) * Micros::SECOND.0);
             (*length, vec![0u64; usize::try_from(count).unwrap_or(0)])
         };
-        let mut windows: Vec<(u32, Vec<u64>)> = lengths.iter().map(empty).collect();
+        let mut windows: Windows = lengths.iter().map(empty).collect();
         let mut calls = 0;
         for (at, run) in arrivals.as_slice() {
             for (after, amount) in self.calls.get(*run as usize)? {
@@ -314,7 +313,7 @@ impl<'a> Cast<'a> {
     /// minute. Of work that is on demand today only what its owner wants reserved.
     fn floor(&self, context: &Context<'_>, member: &Member<'_>, rates: &Rates<'_>, tier: u8) -> Quantity {
         let urgent = |name: &str| {
-            let capacity = context.spec().workflow(name).and_then(|spec| spec.capacity);
+            let capacity = context.index.workflow_spec(name).and_then(|spec| spec.capacity);
             context.tier(name).is_some_and(|of| of <= tier)
                 && (!member.on_demand || capacity == Some(Capacity::Reserved))
         };
@@ -327,7 +326,7 @@ impl<'a> Cast<'a> {
 }
 
 /// A percentile of ascending values by linear interpolation, exact.
-fn percentile(ascending: &[u64], level: &Quantity) -> Quantity {
+pub(super) fn percentile(ascending: &[u64], level: &Quantity) -> Quantity {
     let last = ascending.len().saturating_sub(1);
     let rank = level * &Quantity::from(last as u64);
     let below = usize::try_from(rank.floor()).unwrap_or(last).min(last);

@@ -51,7 +51,7 @@ impl Member<'_> {
     /// Whether a workflow's calls belong on these units at all: what can wait goes to batch first, and
     /// what its owner wants on demand stays there.
     pub(crate) fn takes(&self, context: &Context<'_>, workflow: &str) -> bool {
-        let capacity = context.spec().workflow(workflow).and_then(|spec| spec.capacity);
+        let capacity = context.index.workflow_spec(workflow).and_then(|spec| spec.capacity);
         match capacity {
             Some(Capacity::Batch) => false,
             _ if context.tier(workflow) == Some(3) => false,

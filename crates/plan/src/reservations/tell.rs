@@ -117,7 +117,12 @@ pub(super) fn idle(context: &Context<'_>, group: &Group<'_>, used: &Quantity, re
 }
 
 /// What to do, in order.
-pub(super) fn steps(context: &Context<'_>, group: &Group<'_>, plan: &ReservationPlan) -> Vec<String> {
+pub(super) fn steps(
+    context: &Context<'_>,
+    group: &Group<'_>,
+    plan: &ReservationPlan,
+    carried: impl Fn(&Member<'_>) -> String,
+) -> Vec<String> {
     let channel = group.members.first().and_then(|member| member.entry?.channel.as_ref());
     let units = format!("{} {}", Quantity::from(plan.recommended), plan.unit);
     match plan.action.as_str() {
@@ -146,7 +151,9 @@ pub(super) fn steps(context: &Context<'_>, group: &Group<'_>, plan: &Reservation
                     "then reserve {units}, and scale the deployment down to it: capacity that is given back is gone"
                 ),
             };
-            vec![before, rest]
+            let mut steps: Vec<String> = group.members.iter().map(carried).collect();
+            steps.extend([before, rest]);
+            steps
         }
         _ => Vec::new(),
     }

@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use rayon::prelude::*;
 use rust_decimal::prelude::{FromPrimitive, ToPrimitive};
 use rust_decimal::{Decimal, RoundingStrategy};
 
 use super::runs::{Hours, Runs, by_month};
 use crate::context::{Context, PoolId};
 use crate::horizon::{Horizon, Month};
-use crate::parallel;
 use crate::rates::Rhythm;
 use crate::{ReservationPlan, RunCost, SpendPart, SpendPlan, WorkflowMeasured};
 
@@ -29,10 +29,11 @@ pub(crate) fn spend(
     let hours = Hours::of(horizon);
     let workflows: Vec<&WorkflowMeasured> =
         context.measured().workflows.iter().filter(|workflow| priced(workflow)).collect();
-    let runs = parallel::map(&workflows, |workflow| {
+    let runs_of = |workflow: &&WorkflowMeasured| {
         let learned = rhythm.workflows.get(workflow.workflow.as_str());
         learned.map(|learned| by_month(context, rhythm, horizon, &hours, learned)).unwrap_or_default()
-    });
+    };
+    let runs: Vec<Vec<Runs>> = workflows.par_iter().map(runs_of).collect();
     let held = Held::of(context, reservations);
     if workflows.is_empty() && held.total.is_zero() {
         return Vec::new();
@@ -264,6 +265,6 @@ fn covered(context: &Context<'_>, month: &Month, present: bool) -> Decimal {
 }
 
 /// `1234.50`: half a cent up.
-fn cents(usd: Decimal) -> String {
+pub(super) fn cents(usd: Decimal) -> String {
     format!("{:.2}", usd.round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero))
 }

@@ -158,7 +158,7 @@ proptest! {
             parts: &parts,
             protects: protects.then_some(1),
         };
-        let sold = |units: &u64| *units == 0 || *units == min || (*units > min && units % increment == 0);
+        let sold = |units: &u64| *units == 0 || *units == min || (*units > min && units.is_multiple_of(increment));
         let counts: Vec<u64> = (0..250).filter(sold).collect();
         let overflow = |part: &Part, amounts: &[u64], units: u64| {
             let length = if !windowed { long } else if units.max(1) >= band { short } else { long };
