@@ -14,11 +14,13 @@ mod growth;
 mod load;
 mod outlook;
 mod past;
+mod peaks;
 mod rhythm;
 mod student;
 mod tell;
 
 pub use document::{EventRatePlan, GrowthAhead, GrowthPlan, GrowthScore, LoadPlan, OccurrencePlan};
 pub(crate) use past::{occurrences, run_minutes};
+pub use peaks::coming_peak;
 pub(crate) use rhythm::{Alike, Rate, Rates, Rhythm, hour_floor};
 pub(crate) use tell::{event_rates, growth, load};
