@@ -66,7 +66,7 @@ fn clients_do_not_know_each_other() -> Result<(), ReadError> {
     let (one, other) =
         (day(0.5, "Gamma", 1.0)?, client("0,0,0,,0,0\n600,1.0,1.0,Gamma,1.0,1.0\n1200,0,0,,0,0\n")?);
     let alone = generate("one", std::slice::from_ref(&one), usize::MAX, 0, 1);
-    let both = generate("both", &[one, other.clone()], usize::MAX, 0, 1);
+    let both = generate("both", &[one, other], usize::MAX, 0, 1);
     let of_first: Vec<_> = both.requests.iter().filter(|request| request.client == 0).copied().collect();
     assert_eq!(alone.requests, of_first);
     let within = 600_000_000..1_200_000_000;
