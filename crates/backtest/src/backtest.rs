@@ -16,6 +16,10 @@ use crate::trace::Trace;
 /// [`BacktestError`] where the trace is too short, or draws nothing.
 pub fn backtest(trace: &Trace, threads: usize) -> Result<Vec<Score>, BacktestError> {
     let origins = trace.period.origins(&trace.name)?;
+    if trace.demand().iter().all(|demand| *demand == 0) {
+        let (trace, dimension) = (trace.name.clone(), trace.quota.dimension.clone());
+        return Err(BacktestError::NoDemand { trace, dimension });
+    }
     let each = origins.len().div_ceil(threads.max(1));
     let made: Vec<Result<Needs, BacktestError>> = thread::scope(|scope| {
         let plan = |origin: &usize| needs(trace, *origin);
@@ -32,8 +36,14 @@ pub fn backtest(trace: &Trace, threads: usize) -> Result<Vec<Score>, BacktestErr
     let issued = |of: fn(&Needs) -> u64| -> Vec<Issued> {
         origins.iter().zip(&made).map(|(origin, needs)| Issued { origin: *origin, need: of(needs) }).collect()
     };
-    Ok(vec![
-        score(trace, Method::Replay, &issued(|needs| needs.replay))?,
-        score(trace, Method::P95, &issued(|needs| needs.p95))?,
-    ])
+    let (replay, p95) = (issued(|needs| needs.replay), issued(|needs| needs.p95));
+    let score_replay = || score(trace, Method::Replay, &replay);
+    let (replay, p95) = thread::scope(|scope| {
+        let replay = (threads > 1).then(|| scope.spawn(score_replay));
+        let p95 = score(trace, Method::P95, &p95);
+        let joined =
+            replay.map(|replay| replay.join().unwrap_or_else(|panicked| std::panic::resume_unwind(panicked)));
+        (joined.unwrap_or_else(score_replay), p95)
+    });
+    Ok(vec![replay?, p95?])
 }

@@ -55,7 +55,7 @@ struct Stretch {
 /// What a plan made at an origin, the place of the first window that it does not know, asks for.
 ///
 /// # Errors
-/// [`BacktestError`] where nothing before it draws, or nothing can be replayed.
+/// [`BacktestError::Replay`] where what was drawn cannot be replayed.
 pub(crate) fn needs(trace: &Trace, origin: usize) -> Result<Needs, BacktestError> {
     let until = trace.period.start(origin);
     let known = Trace {
@@ -72,10 +72,10 @@ pub(crate) fn needs(trace: &Trace, origin: usize) -> Result<Needs, BacktestError
     let peaks: Vec<f64> = stretches.iter().map(|stretch| stretch.demand as f64).collect();
     let length = stretches.first().map_or(1, |stretch| stretch.windows.1 - stretch.windows.0);
     let halfway = ahead as f64 / length as f64 / 2.0;
-    let coming = coming_peak(&peaks, halfway, CERTAINTY).ok_or_else(|| BacktestError::NoDemand {
-        trace: trace.name.clone(),
-        dimension: trace.quota.dimension.clone(),
-    })?;
+    // Where nothing was drawn yet, a plan has no data and asks for nothing.
+    let Some(coming) = coming_peak(&peaks, halfway, CERTAINTY) else {
+        return Ok(Needs { replay: 0, p95: 0 });
+    };
     let replay = replayed(&known, stretches, coming)
         .map_err(|source| BacktestError::Replay { trace: trace.name.clone(), source })?;
     Ok(Needs { replay, p95: p95(&known, origin) })

@@ -24,8 +24,8 @@ NOTES = {
     ),
 }
 HEADER = (
-    "| trace | limit | requests | windows | covered: replay | covered: P95 | over-provision: replay | over-provision: P95"
-    " | throttled: replay | throttled: P95 |\n|---|---|--:|--:|--:|--:|--:|--:|---|---|"
+    "| trace | limit | requests | windows | covered: replay | covered: P95 | over-provision: replay"
+    " | over-provision: P95 | throttled: replay | throttled: P95 |\n|---|---|--:|--:|--:|--:|--:|--:|---|---|"
 )
 BEGINNING = """# Do such plans hold?
 
@@ -74,10 +74,10 @@ A trace of requests has no calendar, no workflows and no runs of several calls, 
    coming one, and the need is the smallest limit that serves all of them within the targets of the policy. It is the
    planner's search, with its precision and its targets.
 
-A plan of a lake knows more, and goes another way: rates by the hour of the week, events of the calendar, runs with their
-steps drawn as unevenly as they arrived. So a lake is held against the planner's own needs, made at each instant from
-what lay before it. Of the spec the dates of events count, and not the rates that somebody wrote beside them, who may
-have known how it went.
+A plan of a lake knows more, and goes another way: rates by the hour of the week, events of the calendar, runs with
+their steps drawn as unevenly as they arrived. So a lake is held against the planner's own needs, made at each instant
+from what lay before it. Of the spec the dates of events count, and not the rates that somebody wrote beside them, who
+may have known how it went.
 
 Nothing was set for one trace. Also tried, and worse on most of them: the level of the last stretches alone (misses
 what comes back), the largest peak seen (asks for twice what came where load falls), one share of surprises fitted to
