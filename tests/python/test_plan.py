@@ -1,6 +1,7 @@
 """`plimsoll plan`: from measured runs to a request, the same bytes every time."""
 
 import json
+import os
 
 import pytest
 
@@ -12,11 +13,16 @@ DOCUMENTS = ("plan.json", "report.md", "report.html")
 
 
 def test_the_same_bytes(company, tmp_path):
-    """Protects reproducibility: same lake, spec and instant, the same three documents, byte for byte."""
-    made = []
-    for name in ("first", "second"):
+    """Protects reproducibility: same lake, spec and instant, the same three documents, byte for byte, on all
+    processors and on one."""
+    made, processors = [], os.sched_getaffinity(0)
+    for name, on in (("all", processors), ("one", {min(processors)})):
         out = tmp_path / name
-        company.run("plan", "--spec", company.folder / "plan.toml", "--as-of", AS_OF, "--out", out)
+        os.sched_setaffinity(0, on)
+        try:
+            company.run("plan", "--spec", company.folder / "plan.toml", "--as-of", AS_OF, "--out", out)
+        finally:
+            os.sched_setaffinity(0, processors)
         made.append({document: (out / document).read_bytes() for document in DOCUMENTS})
     assert made[0] == made[1]
     assert made[0]["plan.json"] == (company.folder / "plan.json").read_bytes(), "and the same as the demo's"

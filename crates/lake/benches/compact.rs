@@ -1,8 +1,9 @@
 //! How fast, and in how much memory, a day of small files is compacted.
 //!
 //! 10,000 files of 256 spans, as a flush every five seconds writes them at some fifty spans a second, on a
-//! local disk. Arguments: how many files, how many spans in each. The figures are of a closed day: all is
-//! sorted, and nothing left as it is.
+//! local disk. Arguments: how many files, how many spans in each, and a folder to keep, where the same spans
+//! are also written at once: `plimsoll sql` on its `compacted` and its `fresh` tells what queries pay. The
+//! figures are of a closed day: all is sorted, and nothing left as it is.
 
 #![expect(clippy::expect_used, reason = "a benchmark that cannot be set up has nothing to measure")]
 #![expect(clippy::print_stdout, reason = "it prints what it measures")]
@@ -11,6 +12,7 @@
 mod spans;
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -26,13 +28,28 @@ fn main() {
     let numbers: Vec<usize> = std::env::args().filter_map(|a| a.parse().ok()).collect();
     let files = numbers.first().copied().unwrap_or(10_000);
     let spans = numbers.get(1).copied().unwrap_or(256);
+    let kept = std::env::args().skip(1).find(|argument| argument.contains('/')).map(PathBuf::from);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(compact(files, spans));
+    let folder = tempfile::tempdir().expect("a folder");
+    runtime.block_on(async {
+        let within = kept.as_deref().unwrap_or(folder.path());
+        compact(&within.join("compacted"), files, spans).await;
+        if kept.is_some() {
+            write_at_once(&within.join("fresh"), files, spans).await;
+        }
+    });
 }
 
-async fn compact(files: usize, spans: usize) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let table = open(&folder.path().display().to_string()).await;
+/// The same rows, sorted and written by one call.
+async fn write_at_once(folder: &Path, files: usize, spans: usize) {
+    let table = open(&folder.display().to_string()).await;
+    let rows: Vec<_> = (0..files).map(|n| spans::flush(table.schema(), n * spans, spans)).collect();
+    let written = table.write(&rows, Order::Sorted).await.expect("rows that fit");
+    table.append(written, &[]).await.expect("a commit");
+}
+
+async fn compact(folder: &Path, files: usize, spans: usize) {
+    let table = open(&folder.display().to_string()).await;
     let input = fill(&table, files, spans).await;
     let before = memory("VmRSS");
     // Forgets the highest mark so far.

@@ -16,12 +16,12 @@ use parquet::arrow::{ArrowSchemaConverter, ArrowWriter};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::SortingColumn;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
 use crate::parquet_columns::leaf_count;
-use crate::schema::{ColumnType, TableSchema};
+use crate::schema::{Column, ColumnType, TableSchema};
 use crate::stats::{BOUND_BYTES, FileStats};
 use crate::{Error, Result};
 
@@ -124,10 +124,26 @@ fn properties(schema: &TableSchema, sorted: bool, rows: u64) -> Result<WriterPro
             _ => {}
         }
     }
+    // Nobody skips by the bounds of what lies within lists and maps, and to find them takes as long as to
+    // write it.
+    for path in schema.columns.iter().flat_map(inner_leaves) {
+        properties = properties.set_column_statistics_enabled(path, EnabledStatistics::None);
+    }
     if sorted {
         properties = properties.set_sorting_columns(sorting_columns(schema));
     }
     Ok(properties.build())
+}
+
+/// Leaves in the file of a column that is a list or a map.
+fn inner_leaves(column: &Column) -> Vec<ColumnPath> {
+    let leaves: &[[&str; 2]] = match column.data_type {
+        ColumnType::StringList => &[["list", "element"]],
+        ColumnType::StringMap | ColumnType::BigIntMap => &[["key_value", "key"], ["key_value", "value"]],
+        _ => &[],
+    };
+    let path = |[group, leaf]: &[&str; 2]| [column.name.as_str(), group, leaf].map(str::to_owned).to_vec();
+    leaves.iter().map(|leaf| ColumnPath::new(path(leaf))).collect()
 }
 
 /// Whether a column holds identifiers that mostly differ from row to row.

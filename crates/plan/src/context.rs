@@ -9,6 +9,7 @@ use plimsoll_catalog::{Catalog, Entry, PoolKey};
 use plimsoll_toml::nearest;
 use thiserror::Error;
 
+use crate::index::Index;
 use crate::quantity::Quantity;
 use crate::spec::{PoolSpec, Spec};
 use crate::windows::{Windows, windows};
@@ -56,6 +57,7 @@ pub(crate) struct Context<'a> {
     pub(crate) windows: Windows,
     /// The local day of `as_of`.
     pub(crate) today: Date,
+    pub(crate) index: Index<'a>,
 }
 
 /// A pool's identity: one provider limit.
@@ -80,7 +82,8 @@ impl PoolId {
 impl<'a> Context<'a> {
     pub(crate) fn new(input: &PlanInput<'a>) -> Result<Self, PlanError> {
         let windows = windows(input.spec, input.calendar, input.as_of)?;
-        let context = Self { input: *input, windows, today: input.calendar.local_date(input.as_of) };
+        let today = input.calendar.local_date(input.as_of);
+        let context = Self { input: *input, windows, today, index: Index::of(input, today) };
         context.refuse_unknown_pools()?;
         Ok(context)
     }
@@ -119,22 +122,8 @@ impl<'a> Context<'a> {
     }
 
     /// Every pool that the telemetry or the spec names, once; calls without a pool are left out.
-    pub(crate) fn pools(&self) -> BTreeSet<PoolId> {
-        let measured = self.measured();
-        let drawn = measured.workflows.iter().flat_map(|workflow| &workflow.draws);
-        let mut ids: BTreeSet<PoolId> = measured
-            .pools
-            .iter()
-            .map(|pool| PoolId::of(&pool.pool, pool.account.as_ref(), pool.region.as_ref()))
-            .chain(drawn.map(|draw| PoolId::of(&draw.pool, draw.account.as_ref(), draw.region.as_ref())))
-            .filter(|id| !id.pool.is_empty())
-            .collect();
-        let unseen = |pool: &&PoolSpec| !ids.iter().any(|id| self.pool_spec(id) == Some(*pool));
-        let unseen: Vec<&PoolSpec> = self.spec().pools.iter().filter(unseen).collect();
-        ids.extend(
-            unseen.into_iter().map(|pool| PoolId::of(&pool.key, pool.account.as_ref(), pool.region.as_ref())),
-        );
-        ids
+    pub(crate) fn pools(&self) -> &BTreeSet<PoolId> {
+        &self.index.pools
     }
 
     pub(crate) fn pool_spec(&self, id: &PoolId) -> Option<&'a PoolSpec> {
@@ -142,10 +131,7 @@ impl<'a> Context<'a> {
     }
 
     pub(crate) fn pool_measured(&self, id: &PoolId) -> Option<&'a PoolMeasured> {
-        self.measured()
-            .pools
-            .iter()
-            .find(|pool| pool.pool == id.pool && pool.account == id.account && pool.region == id.region)
+        self.index.measured(id)
     }
 
     /// What the busy minutes of the history drew of a limit, by its own stage; none of limits that are not of a
@@ -167,11 +153,12 @@ impl<'a> Context<'a> {
 
     /// The catalog's row for a pool, as of today.
     pub(crate) fn entry(&self, pool: &str) -> Option<&'a Entry> {
-        self.input.catalog.find(&pool.parse().ok()?, self.today)
+        let searched = || self.input.catalog.find(&pool.parse().ok()?, self.today);
+        self.index.entry(pool).unwrap_or_else(searched)
     }
 
     pub(crate) fn workflow(&self, name: &str) -> Option<&'a WorkflowMeasured> {
-        self.measured().workflows.iter().find(|workflow| workflow.workflow == name)
+        self.index.workflow(name)
     }
 
     /// Tier: declared, else as the telemetry told.

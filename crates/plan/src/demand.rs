@@ -275,8 +275,12 @@ pub(crate) fn calls_inside(
     pool: &PoolId,
     requests_per_min: &Quantity,
 ) -> Option<Quantity> {
+    Some(requests_per_min * &calls_minutes(context, pool)?)
+}
+
+/// Mean length of a pool's calls, minutes. `None` where no call was measured.
+pub(crate) fn calls_minutes(context: &Context<'_>, pool: &PoolId) -> Option<Quantity> {
     let measured =
         context.measured().in_flight.iter().find(|at| at.boundary == "model" && at.name == pool.pool)?;
-    let minutes = Quantity::ratio(measured.busy_us, measured.starts)?.over(&60_000_000.into())?;
-    Some(requests_per_min * &minutes)
+    Quantity::ratio(measured.busy_us, measured.starts)?.over(&60_000_000.into())
 }

@@ -9,7 +9,10 @@ use jiff::{Timestamp, civil::Date};
 use serde::{Deserialize, Serialize};
 
 use crate::rates::{EventRatePlan, GrowthPlan, LoadPlan};
-use crate::{FigureInput, Filing, LeadTimePlan, Lint};
+use crate::{
+    DegradationPlan, FigureInput, Filing, LeadTimePlan, LedgerPlan, Lint, ReservationPlan, SpendPlan,
+    UnsignedPlan,
+};
 
 /// A finished plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,6 +48,12 @@ pub struct Plan {
     pub filing: Vec<Filing>,
     /// Reserved units: hold, step up, step down, let lapse, buy.
     pub reservations: Vec<ReservationPlan>,
+    /// What each coming month costs, beside the budget.
+    #[serde(default)]
+    pub spend: Vec<SpendPlan>,
+    /// From which use of a limit on to answer more cheaply, so that it is not exhausted.
+    #[serde(default)]
+    pub degradation: Vec<DegradationPlan>,
     /// Floors and borrowing per pool and tier.
     pub tiers: Vec<TierPlan>,
     /// Coming occurrences of the calendar's events within the horizon, earliest first.
@@ -62,6 +71,10 @@ pub struct Plan {
     /// How fast each workflow starts runs in each hour of an ordinary week.
     #[serde(default)]
     pub load: Vec<LoadPlan>,
+    /// What happens at the instants that need a higher limit if nothing is signed, beside what happens if
+    /// it is.
+    #[serde(default)]
+    pub unsigned: Vec<UnsignedPlan>,
     /// Supply risks.
     pub risks: Vec<Risk>,
     /// Little's law at every boundary, beside what was measured.
@@ -74,6 +87,9 @@ pub struct Plan {
     pub workflows: Vec<WorkflowPlan>,
     /// What a signer must know of the data and the inputs.
     pub warnings: Vec<Warning>,
+    /// Requests made so far, as `ledger.toml` has them, and what came of them.
+    #[serde(default)]
+    pub ledger: Vec<LedgerPlan>,
 }
 
 /// What the profiles were made from.
@@ -287,55 +303,6 @@ pub struct QuotaRequest {
     /// What a reviewer at the provider would ask about.
     #[serde(default)]
     pub lints: Vec<Lint>,
-}
-
-/// A reservation.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct ReservationPlan {
-    /// Pool key.
-    pub pool: String,
-    /// PTU, GSU, model unit, …
-    pub unit: String,
-    /// Units held today.
-    pub held: u64,
-    /// Units that the plan recommends.
-    pub recommended: u64,
-    /// Term.
-    pub term: Option<String>,
-    /// Share of the held units' throughput that was used, over covered minutes.
-    pub utilization: Option<f64>,
-    /// Utilisation above which the unit is cheaper than on demand; null while prices are unknown.
-    pub break_even: Option<f64>,
-    /// Cost of what is recommended, USD a month.
-    pub monthly_cost_usd: Option<String>,
-    /// Cost of what is held, USD a month.
-    pub held_cost_usd: Option<String>,
-    /// Idle part of what is held, USD a month.
-    pub idle_usd: Option<String>,
-    /// Other counts and terms with their cost.
-    pub alternatives: Vec<Alternative>,
-    /// What the recommendation costs above the unprotected optimum.
-    pub insurance_usd: Option<String>,
-    /// hold, buy, step_up, step_down, let_lapse, unknown.
-    pub action: String,
-    /// Day on which the present term ends.
-    pub until: Option<Date>,
-    /// Share of covered minutes with at least this many units in demand: (share, units), for the
-    /// load-duration chart.
-    pub load_duration: Vec<(f64, f64)>,
-    /// Why, with its n.
-    pub reason: String,
-}
-
-/// One alternative to a reservation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Alternative {
-    /// Units.
-    pub units: u64,
-    /// Term.
-    pub term: String,
-    /// Reservation and overflow, USD a month.
-    pub monthly_cost_usd: String,
 }
 
 /// Floors of one tier in one pool.

@@ -84,3 +84,32 @@ pub struct Filing {
     /// Why on that day, where something stands in the way of an earlier one.
     pub detail: Option<String>,
 }
+
+/// One request of the ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerPlan {
+    /// Pool key.
+    pub pool: String,
+    /// Account; null where the entry names none.
+    pub account: Option<String>,
+    /// Region; null where the entry names none.
+    pub region: Option<String>,
+    /// Dimension.
+    pub dimension: String,
+    /// Event that it was made for; null where the entry names none.
+    pub event: Option<String>,
+    /// drafted, filed or decided.
+    pub state: String,
+    /// Limit asked for, in the dimension's unit.
+    pub asked: u64,
+    /// Limit granted, 0 where denied; null while it is not decided.
+    pub granted: Option<u64>,
+    /// Day of filing; null for a draft.
+    pub filed: Option<Date>,
+    /// Day of the decision.
+    pub decided: Option<Date>,
+    /// Calendar days from filing to the decision, or to the plan's day while it is open.
+    pub days: Option<i64>,
+    /// The provider's case number.
+    pub case: Option<String>,
+}

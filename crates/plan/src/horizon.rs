@@ -1,85 +1,111 @@
-//! The most that each limit of a minute needs at any instant of the horizon, without headroom.
+//! The whole horizon, cut into stretches within which no rate changes.
 //!
-//! A plan shows a need at the first event that passes its limit; whether plans hold is asked of the
-//! largest, whatever the limits are. Leaves holding it against anything to `backtest`. The invariant:
-//! rates, draws and replays are those of a plan.
+//! For what is summed over months and terms: what is spent, and what units are used for. Limits look at
+//! single instants instead (`timeline`). The invariant: the stretches follow each other without a gap, and
+//! each lies in one hour, one set of occurrences and one local month.
 
-use jiff::Timestamp;
-use plimsoll_replay::Quota;
+use std::collections::BTreeMap;
 
-use crate::context::{Context, PlanError, PlanInput};
-use crate::demand::{Demand, Kind, demand};
-use crate::pools::all_counted;
-use crate::quantity::Quantity;
-use crate::rates::Rhythm;
-use crate::replayed::replayed;
-use crate::stage::quota;
-use crate::timeline::minutes;
+use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp};
 
-/// What one limit of a minute needs at most over the horizon.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HorizonNeed {
-    /// Pool key.
-    pub pool: String,
-    /// Account.
-    pub account: Option<String>,
-    /// Region; `None` for global pools.
-    pub region: Option<String>,
-    /// The limit as its provider enforces it, of no amount.
-    pub quota: Quota,
-    /// What it counts: `requests`, `input_tokens`, `output_tokens`, `tokens`.
-    pub measure: String,
-    /// `admission` or `settlement`: whichever asks for more.
-    pub basis: &'static str,
-    /// By replay, at the rates that the forecast stays below at P95; `None` where nothing can be replayed.
-    pub replayed: Option<u64>,
-    /// P95 of a run x runs a minute, at the same rates.
-    pub p95: u64,
-    /// An instant at which it is needed.
-    pub at: Timestamp,
-    /// The event that it is needed for.
-    pub event: Option<String>,
+use crate::context::{Context, PlanError};
+use crate::rates::{Alike, Rhythm, hour_floor};
+use crate::sweep::Sweep;
+
+/// Some time within which rates are constant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    pub(crate) from: Timestamp,
+    /// Length.
+    pub(crate) seconds: u64,
+    /// Index into [`Horizon::states`].
+    pub(crate) state: usize,
+    /// Index into [`Horizon::months`].
+    pub(crate) month: usize,
 }
 
-/// The needs of every pool that is drawn on, by key, account, region and dimension.
-///
-/// # Errors
-/// As [`crate::make`].
-pub fn horizon_needs(input: &PlanInput<'_>) -> Result<Vec<HorizonNeed>, PlanError> {
-    let context = Context::new(input)?;
-    let rhythm = Rhythm::new(&context)?;
-    let timeline = minutes(&context, &rhythm);
-    let mut needs = Vec::new();
-    for (pool, counted) in all_counted(&context) {
-        for counted in &counted {
-            let Kind::PerMinute(measure) = &counted.kind else { continue };
-            let mut largest: Option<(usize, Demand)> = None;
-            for (state, rates) in timeline.states.iter().enumerate() {
-                let Some(demand) = demand(&context, &pool, counted, rates) else { continue };
-                if largest.as_ref().is_none_or(|(_, largest)| demand.high > largest.high) {
-                    largest = Some((state, demand));
-                }
+/// What decides the rates of a stretch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct State {
+    /// An instant of it.
+    pub(crate) at: Timestamp,
+    /// Hour of the week and weeks ahead.
+    pub(crate) alike: Alike,
+    /// Places of the occurrences that are on, in `Windows::coming`.
+    pub(crate) on: Vec<usize>,
+}
+
+/// A local month, or the part of it that lies in the horizon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Month {
+    /// Its first day.
+    pub(crate) first: Date,
+    pub(crate) from: Timestamp,
+    pub(crate) to: Timestamp,
+}
+
+/// From `as_of` to the end of the horizon.
+#[derive(Debug, Default)]
+pub(crate) struct Horizon {
+    pub(crate) stretches: Vec<Stretch>,
+    pub(crate) states: Vec<State>,
+    pub(crate) months: Vec<Month>,
+}
+
+impl Horizon {
+    pub(crate) fn new(context: &Context<'_>, rhythm: &Rhythm<'_>) -> Result<Self, PlanError> {
+        let from = context.input.as_of;
+        let to = from.checked_add(context.spec().policy.horizon.duration())?;
+        let months = months(context, from, to)?;
+        let cuts = cuts(context, &months, from, to);
+        let mut horizon = Self { months, ..Self::default() };
+        let mut sweep = Sweep::new(&context.windows.coming);
+        let mut seen: BTreeMap<(Vec<usize>, Alike), usize> = BTreeMap::new();
+        let mut month = 0;
+        for pair in cuts.windows(2) {
+            let (at, end) = (pair[0], pair[1]);
+            while horizon.months.get(month).is_some_and(|month| month.to <= at) {
+                month += 1;
             }
-            let Some((state, demand)) = largest else { continue };
-            let Some(rates) = timeline.states.get(state) else { continue };
-            let moment = timeline.moments.iter().find(|moment| moment.state == state);
-            let Some(moment) = moment else { continue };
-            let occurrence = moment.occurrence.and_then(|index| context.windows.coming.get(index));
-            let above = demand.high.over(&demand.floor).unwrap_or_else(Quantity::one);
-            let replay = replayed(&context, &pool, counted, rates);
-            needs.push(HorizonNeed {
-                pool: pool.pool.clone(),
-                account: pool.account.clone(),
-                region: pool.region.clone(),
-                quota: quota(&context, &pool, counted, 0),
-                measure: measure.clone(),
-                basis: demand.basis,
-                replayed: replay.map(|replay| (&Quantity::from(replay.most) * &above).ceil()),
-                p95: demand.high.ceil(),
-                at: moment.at,
-                event: occurrence.map(|occurrence| occurrence.event.clone()),
+            let (on, alike) = (sweep.at(at), rhythm.alike(at));
+            let state = *seen.entry((on.clone(), alike)).or_insert_with(|| {
+                horizon.states.push(State { at, alike, on });
+                horizon.states.len() - 1
             });
+            let seconds = u64::try_from(end.duration_since(at).as_secs()).unwrap_or(0);
+            horizon.stretches.push(Stretch { from: at, seconds, state, month });
         }
+        Ok(horizon)
     }
-    Ok(needs)
+}
+
+/// The local months of the horizon, in order.
+fn months(context: &Context<'_>, from: Timestamp, to: Timestamp) -> Result<Vec<Month>, PlanError> {
+    let calendar = context.input.calendar;
+    let mut months = Vec::new();
+    let (mut first, mut at) = (context.today.first_of_month(), from);
+    while at < to {
+        let next = first.last_of_month().tomorrow()?;
+        let end = calendar.start_of_day(next)?.min(to);
+        months.push(Month { first, from: at, to: end });
+        (first, at) = (next, end);
+    }
+    Ok(months)
+}
+
+/// Every instant at which anything may change, both ends among them.
+fn cuts(context: &Context<'_>, months: &[Month], from: Timestamp, to: Timestamp) -> Vec<Timestamp> {
+    let hours = (1..).map_while(|hours| hour_floor(from).checked_add(SignedDuration::from_hours(hours)).ok());
+    let windows = context.windows.coming.iter().flat_map(|occurrence| &occurrence.windows);
+    let mut cuts: Vec<Timestamp> = hours
+        .take_while(|at| *at < to)
+        .chain(windows.flat_map(|(start, end)| [*start, *end]))
+        .chain(months.iter().map(|month| month.to))
+        .filter(|at| from < *at && *at < to)
+        .chain([from, to])
+        .collect();
+    cuts.sort_unstable();
+    cuts.dedup();
+    cuts
 }

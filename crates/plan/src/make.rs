@@ -4,8 +4,10 @@
 //! order of its hashes.
 
 use crate::context::{Context, PlanError, PlanInput};
+use crate::degradation::degradation;
 use crate::digest::sha256;
 use crate::filing::schedule;
+use crate::horizon::Horizon;
 use crate::pools::pools;
 use crate::quantity::Quantity;
 use crate::rates::{Rhythm, event_rates, growth, load, occurrences};
@@ -13,11 +15,13 @@ use crate::requests::{requests, share};
 use crate::reservations::reservations;
 use crate::risks::risks;
 use crate::runs::{budgets, concurrency, workflows};
+use crate::spend::spend;
 use crate::stress::stress;
 use crate::tiers::tiers;
-use crate::timeline::minutes;
+use crate::timeline::Instants;
+use crate::unsigned::unsigned;
 use crate::verdict::verdict;
-use crate::warnings::warnings;
+use crate::warnings::{over_budget, warnings};
 use crate::windows::EventWindows;
 use crate::{EventPlan, Plan, PlanHistory};
 
@@ -28,8 +32,8 @@ use crate::{EventPlan, Plan, PlanHistory};
 pub fn make(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
     let context = Context::new(input)?;
     let rhythm = Rhythm::new(&context)?;
-    let timeline = minutes(&context, &rhythm);
-    let mut pools = pools(&context, &rhythm, &timeline)?;
+    let instants = Instants::new(&context, &rhythm);
+    let mut pools = pools(&context, &rhythm, &instants)?;
     let mut open = Vec::new();
     let quota_requests = requests(&context, &mut pools, &mut open);
     let (event_rates, growth) = (event_rates(&context, &rhythm), growth(&rhythm));
@@ -37,7 +41,12 @@ pub fn make(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
     warned.append(&mut open);
     let (stress, scenarios) =
         if input.quick { Default::default() } else { stress(&context, &rhythm, &pools) };
-    let concurrency = concurrency(&context, &timeline, &rhythm, &pools);
+    let unsigned = if input.quick { Vec::new() } else { unsigned(&context, &rhythm, &pools) };
+    let concurrency = concurrency(&context, &instants, &rhythm, &pools);
+    let horizon = Horizon::new(&context, &rhythm)?;
+    let reservations = reservations(&context, &rhythm, &horizon);
+    let spend = spend(&context, &rhythm, &horizon, &reservations);
+    warned.extend(over_budget(&spend));
     let mut plan = Plan {
         plan_id: plan_id(input),
         as_of: input.as_of,
@@ -53,7 +62,9 @@ pub fn make(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
         pools: pools.iter().map(|pool| pool.plan.clone()).collect(),
         filing: schedule(&context, &pools, &quota_requests)?,
         quota_requests,
-        reservations: reservations(&context),
+        reservations,
+        spend,
+        degradation: degradation(&context, &rhythm, &pools),
         tiers: tiers(&context, &pools),
         events: context.windows.coming.iter().map(|occurrence| event(input, occurrence)).collect(),
         stress,
@@ -61,12 +72,14 @@ pub fn make(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
         event_rates,
         growth,
         load: load(&rhythm),
+        unsigned,
         risks: risks(&context, &pools),
         concurrency,
         budgets: budgets(&context),
         cheaper_first: pools.iter().flat_map(|pool| pool.fixes.iter().cloned()).collect(),
         workflows: workflows(&context),
         warnings: warned,
+        ledger: input.ledger.told(context.today),
     };
     plan.verdict = verdict(&context, &plan, &pools);
     Ok(plan)

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use plimsoll_replay::Window;
+use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
 /// Everything that one plan is made from, beside the spec, the catalog and the calendar.
@@ -101,6 +102,26 @@ pub struct WorkflowMeasured {
     pub output_per_call: Stat,
     /// Runs started in each second of the workflow's busiest hour, seconds without a start left out.
     pub busy_seconds: Vec<BusySecond>,
+    /// What a run cost on demand, by tenant.
+    #[serde(default)]
+    pub costs: Vec<RunCost>,
+}
+
+/// What the finished runs of one workflow and tenant cost on demand over the history.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunCost {
+    /// Tenant; null where telemetry tells none.
+    pub tenant: Option<String>,
+    /// Finished runs.
+    pub runs: u64,
+    /// Of those, runs whose cost is known.
+    pub priced_runs: u64,
+    /// What these cost, USD.
+    pub usd: Decimal,
+    /// P50 of a run's cost, billionths of a dollar; null where no cost is known.
+    pub p50_nano_usd: Option<f64>,
+    /// Spent in the local month of the plan's instant, up to it, USD; null where nothing is known.
+    pub to_date_usd: Option<Decimal>,
 }
 
 /// Runs that started in one second of an hour.
@@ -215,6 +236,9 @@ pub struct PoolMeasured {
     pub per_minute: BTreeMap<String, Stat>,
     /// By measure: most in one second, ten seconds, one minute, five minutes of the history.
     pub peaks: BTreeMap<String, Peaks>,
+    /// By measure: the busiest minute of the history, by workflow.
+    #[serde(default)]
+    pub busiest: BTreeMap<String, BusiestMinute>,
     /// By UTC hour and measure, over everything that the lake holds.
     pub hours: Vec<PoolHour>,
     /// By measure: the amount of every busy minute of the whole lake, ascending. Filled for pools
@@ -268,6 +292,28 @@ impl Peaks {
             _ => None,
         }
     }
+}
+
+/// The minute in which a pool's workflows together drew the most, and what each of them drew in it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct BusiestMinute {
+    /// Its start, UTC.
+    pub minute: Timestamp,
+    /// Every workflow that drew on the pool in the history, the largest part first.
+    pub workflows: Vec<WorkflowMinute>,
+}
+
+/// A workflow's part of that minute, beside its own busiest.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkflowMinute {
+    /// Workflow; null for calls whose workflow is unknown.
+    pub workflow: Option<String>,
+    /// What it drew in that minute.
+    pub amount: u64,
+    /// The most that it drew in any minute of the history.
+    pub own_peak: u64,
+    /// Start of that one, UTC.
+    pub own_minute: Timestamp,
 }
 
 /// One hour of one pool in one measure.

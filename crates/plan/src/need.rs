@@ -5,6 +5,8 @@
 //! what is granted to `pools`, since limits of one pool are often raised together. The invariants: the row's figures all belong to the one instant that it names, and a
 //! quota is never decreased.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use jiff::civil::Date;
 
@@ -45,7 +47,7 @@ pub(crate) type LimitOn<'l> = &'l dyn Fn(Date) -> Option<u64>;
 struct Candidate<'t> {
     at: Timestamp,
     occurrence: Option<&'t EventWindows>,
-    demand: Demand,
+    demand: &'t Demand,
     rates: Option<&'t Rates<'t>>,
     limit: Option<u64>,
     /// Percentile floor with headroom.
@@ -91,7 +93,7 @@ impl Candidate<'_> {
 
     /// Whether a limit refused anything in the past occurrences of its event.
     fn was_throttled(&self, context: &Context<'_>) -> bool {
-        self.occurrence.is_some_and(|occurrence| past(context, &self.demand, &occurrence.event).1 > 0.0)
+        self.occurrence.is_some_and(|occurrence| past(context, self.demand, &occurrence.event).1 > 0.0)
     }
 
     /// Whether both look at the same rates, so that one replay tells of both.
@@ -102,10 +104,11 @@ impl Candidate<'_> {
         }
     }
 
-    /// Need / limit where there is a limit above zero, else the need itself.
-    fn pressure(&self) -> Quantity {
-        let need = Quantity::from(self.need);
-        self.limit.and_then(|limit| need.over(&limit.into())).unwrap_or(need)
+    /// Whether its need is the larger share of its limit; where no limit above zero is known, the need itself
+    /// counts.
+    fn is_tighter_than(&self, other: &Self) -> bool {
+        let limit = |of: &Self| u128::from(of.limit.filter(|limit| *limit > 0).unwrap_or(1));
+        u128::from(self.need) * limit(other) > u128::from(other.need) * limit(self)
     }
 }
 
@@ -118,36 +121,39 @@ pub(crate) fn need(
     limit_on: LimitOn<'_>,
     lead: &Lead,
 ) -> Result<Needed, PlanError> {
-    let candidate = |at, occurrence, demand: Demand, rates, limit| {
+    let priced = |demand: Demand| {
         let need = (&demand.floor * &demand.margin(context)).ceil();
-        Candidate { at, occurrence, demand, rates, limit, p95_need: need, need, replay: None }
+        (demand, need)
     };
-    let by_state: Vec<Option<Demand>> =
-        timeline.states.iter().map(|rates| demand(context, pool, counted, rates)).collect();
+    let by_state: Vec<Option<(Demand, u64)>> =
+        timeline.states.iter().map(|rates| Some(priced(demand(context, pool, counted, rates)?))).collect();
+    let busy_minute =
+        context.pool_measured(pool).and_then(|measured| busy_minutes(context, measured, counted)).map(priced);
+    let mut limits = BTreeMap::<Date, Option<u64>>::new();
+    let mut limit_at = |at: Timestamp| {
+        let day = context.input.calendar.local_date(at);
+        *limits.entry(day).or_insert_with(|| limit_on(day))
+    };
+    let candidate = |at, occurrence, (demand, need), rates, limit| {
+        let (demand, need): (&_, &u64) = (demand, need);
+        Candidate { at, occurrence, demand, rates, limit, p95_need: *need, need: *need, replay: None }
+    };
     let mut candidates: Vec<Candidate<'_>> = Vec::new();
     for moment in &timeline.moments {
-        let Some(demand) = by_state.get(moment.state).and_then(Option::as_ref) else { continue };
+        let Some((demand, need)) = by_state.get(moment.state).and_then(Option::as_ref) else { continue };
         let occurrence = moment.occurrence.and_then(|index| context.windows.coming.get(index));
-        // An event concerns a pool only where a workflow that it moves draws on it.
+        // An event concerns a limit only where a workflow that it moves draws on it.
         let moves = |event: &EventWindows| {
             demand.parts.iter().any(|part| event.workflows.contains_key(&part.workflow))
         };
         if occurrence.is_some_and(|event| !moves(event)) {
             continue;
         }
-        let limit = limit_on(context.input.calendar.local_date(moment.at));
-        candidates.push(candidate(
-            moment.at,
-            occurrence,
-            demand.clone(),
-            timeline.states.get(moment.state),
-            limit,
-        ));
+        let (rates, limit) = (timeline.states.get(moment.state), limit_at(moment.at));
+        candidates.push(candidate(moment.at, occurrence, (demand, need), rates, limit));
     }
-    let busy_minute =
-        context.pool_measured(pool).and_then(|measured| busy_minutes(context, measured, counted));
-    if let Some(demand) = busy_minute {
-        candidates.push(candidate(context.input.as_of, None, demand, None, limit_on(context.today)));
+    if let Some((demand, need)) = &busy_minute {
+        candidates.push(candidate(context.input.as_of, None, (demand, need), None, limit_on(context.today)));
     }
     let peaks = peaks(&by_state);
     let Some(chosen) = choose(&candidates) else {
@@ -169,11 +175,11 @@ pub(crate) fn need(
             false => largest.replayed(context, pool, counted),
         })
         .filter(Candidate::exceeds);
-    let tighter = tightest(&mut candidates.iter()).filter(|tighter| tighter.pressure() > chosen.pressure());
+    let tighter = tightest(&mut candidates.iter()).filter(|tighter| tighter.is_tighter_than(chosen));
     let chosen = &shown;
     let mut plan = row(context, counted, chosen);
     plan.derivation = derivation(context, pool, counted, chosen, &plan);
-    plan.inputs = inputs(context, pool, counted, &chosen.demand, chosen.rates, chosen.limit);
+    plan.inputs = inputs(context, pool, counted, chosen.demand, chosen.rates, chosen.limit);
     if let Some(tighter) = tighter {
         let (percentile, needs) = (context.percentile_name(), Quantity::from(tighter.p95_need));
         plan.derivation
@@ -181,7 +187,7 @@ pub(crate) fn need(
     }
     decide(context, chosen, lead, &mut plan)?;
     let mut largest = largest.map(|candidate| (candidate.need, candidate.at));
-    let fixes = max_tokens(context, pool, counted, &chosen.demand, chosen.rates);
+    let fixes = max_tokens(context, pool, counted, chosen.demand, chosen.rates);
     fix_first(context, &mut plan, &mut largest, chosen, &fixes);
     if let Some((most, at)) = largest.filter(|(most, _)| *most > chosen.need) {
         let day = context.input.calendar.local_date(at);
@@ -217,16 +223,16 @@ fn choose<'c, 't>(candidates: &'c [Candidate<'t>]) -> Option<&'c Candidate<'t>> 
         .or_else(|| tightest(&mut candidates.iter()))
 }
 
-/// The earliest of the candidates with the most pressure.
+/// The earliest of the tightest candidates.
 fn tightest<'c, 't: 'c>(of: &mut dyn Iterator<Item = &'c Candidate<'t>>) -> Option<&'c Candidate<'t>> {
     of.fold(None, |best: Option<&Candidate<'t>>, candidate| match best {
-        Some(best) if best.pressure() >= candidate.pressure() => Some(best),
+        Some(best) if !candidate.is_tighter_than(best) => Some(best),
         _ => Some(candidate),
     })
 }
 
 /// The policy's percentile over the busy minutes of the history: sustained use, as it was measured.
-fn busy_minutes(context: &Context<'_>, pool: &PoolMeasured, counted: &Counted) -> Option<Demand> {
+pub(crate) fn busy_minutes(context: &Context<'_>, pool: &PoolMeasured, counted: &Counted) -> Option<Demand> {
     let Kind::PerMinute(measure) = &counted.kind else { return None };
     let stat = |stage: &str| pool.per_minute.get(&format!("{stage}.{measure}")).filter(|stat| stat.n > 0);
     let (admission, settlement) = (stat("admission"), stat("settlement"));
@@ -253,10 +259,10 @@ fn busy_minutes(context: &Context<'_>, pool: &PoolMeasured, counted: &Counted) -
 }
 
 /// Peak of the sum over all states, and the sum of each workflow's own peak.
-fn peaks(by_state: &[Option<Demand>]) -> (Quantity, Quantity) {
-    let mut own = std::collections::BTreeMap::<&str, &Quantity>::new();
+fn peaks(by_state: &[Option<(Demand, u64)>]) -> (Quantity, Quantity) {
+    let mut own = BTreeMap::<&str, &Quantity>::new();
     let mut sum = Quantity::zero();
-    for demand in by_state.iter().flatten() {
+    for (demand, _) in by_state.iter().flatten() {
         sum = sum.max(demand.floor.clone());
         for part in &demand.parts {
             let peak = own.entry(&part.workflow).or_insert(&part.floor);
@@ -282,7 +288,7 @@ fn no_data(counted: &Counted, limit: Option<u64>) -> DimensionPlan {
 }
 
 fn row(context: &Context<'_>, counted: &Counted, chosen: &Candidate<'_>) -> DimensionPlan {
-    let demand = &chosen.demand;
+    let demand = chosen.demand;
     let event = chosen.occurrence.map(|occurrence| occurrence.event.as_str());
     let (occurrences, censored) = event.map_or((0, 0.0), |event| past(context, demand, event));
     DimensionPlan {
@@ -314,7 +320,7 @@ fn row(context: &Context<'_>, counted: &Counted, chosen: &Candidate<'_>) -> Dime
 
 /// Past occurrences of an event that its drawing workflows lived, and the share of their attempts
 /// that a limit refused.
-fn past(context: &Context<'_>, demand: &Demand, event: &str) -> (u32, f64) {
+pub(crate) fn past(context: &Context<'_>, demand: &Demand, event: &str) -> (u32, f64) {
     let lived: Vec<_> = demand
         .parts
         .iter()
@@ -337,7 +343,7 @@ fn derivation(
     chosen: &Candidate<'_>,
     plan: &DimensionPlan,
 ) -> Vec<String> {
-    let demand = &chosen.demand;
+    let demand = chosen.demand;
     let percentile = context.percentile_name();
     let mut lines = vec![chosen.told(context)];
     if let Some(rates) = chosen.rates {
@@ -410,7 +416,7 @@ fn replay_told(context: &Context<'_>, chosen: &Candidate<'_>, replay: &ReplayPla
         replay.minutes,
         replay.seeds,
         replay.runs,
-        margin_told(context, &chosen.demand),
+        margin_told(context, chosen.demand),
         Quantity::from((&most * &chosen.demand.margin(context)).ceil())
     )];
     if chosen.need == chosen.p95_need && chosen.was_throttled(context) {

@@ -3,6 +3,8 @@
 //! Leaves one limit's arithmetic to `need`. The invariants: a pool that telemetry shows is in the
 //! plan whether or not the spec knows it; an ask lands on a step that covers the need, rounded once.
 
+use std::collections::BTreeSet;
+
 use jiff::civil::Date;
 
 use crate::cheaper::{batch, caching};
@@ -10,10 +12,11 @@ use crate::context::{Context, PlanError, PoolId};
 use crate::deadline::lead;
 use crate::demand::{Counted, Kind, calls_inside, demand};
 use crate::need::{Needed, need};
+use crate::parallel;
 use crate::quantity::Quantity;
 use crate::queue::poisson_quantile;
 use crate::rates::{Rates, Rhythm};
-use crate::timeline::{Timeline, days};
+use crate::timeline::{Instants, Timeline, days};
 use crate::{CheaperFix, Contributor, LimitStep, PoolConcurrency, PoolPlan};
 
 /// A pool's plan, with what later steps build on.
@@ -38,32 +41,33 @@ impl PoolWork {
 pub(crate) fn pools(
     context: &Context<'_>,
     rhythm: &Rhythm<'_>,
-    minutes: &Timeline<'_>,
+    instants: &Instants,
 ) -> Result<Vec<PoolWork>, PlanError> {
-    let ids = context.pools();
-    let a_day_counts =
-        |id: &PoolId| counted(context, id).iter().any(|counted| matches!(counted.kind, Kind::PerDay(_)));
-    let days = if ids.iter().any(a_day_counts) { days(context, rhythm)? } else { Timeline::default() };
-    ids.into_iter().map(|id| pool(context, rhythm, minutes, &days, id)).collect()
+    let ids: Vec<&PoolId> = context.pools().iter().collect();
+    parallel::map(&ids, |id| pool(context, rhythm, instants, (*id).clone())).into_iter().collect()
 }
 
 fn pool(
     context: &Context<'_>,
     rhythm: &Rhythm<'_>,
-    minutes: &Timeline<'_>,
-    days: &Timeline<'_>,
+    instants: &Instants,
     id: PoolId,
 ) -> Result<PoolWork, PlanError> {
     let lead = lead(context, &id);
     let mut needed = Vec::new();
     let mut fixes = Vec::new();
-    for counted in counted(context, &id) {
-        let timeline = if matches!(counted.kind, Kind::PerDay(_)) { days } else { minutes };
+    let counted = counted(context, &id);
+    let drawing = drawing(context, &id);
+    let minutes = instants.of(context, rhythm, &drawing);
+    let a_day_counts = counted.iter().any(|counted| matches!(counted.kind, Kind::PerDay(_)));
+    let days = if a_day_counts { days(context, rhythm, &drawing)? } else { Timeline::default() };
+    for counted in counted {
+        let timeline = if matches!(counted.kind, Kind::PerDay(_)) { &days } else { &minutes };
         let limit = |day: Date| limit_on(context, &id, &counted, day);
         let mut found = need(context, timeline, &id, &counted, &limit, &lead)?;
         found.plan.limits = steps(context, &id, &counted);
         fixes.extend(found.fixes.iter().cloned());
-        fixes.extend(caching(context, &id, &counted, &found, &rates_of(rhythm, &found)));
+        fixes.extend(caching(context, &id, &counted, &found, &rates_of(context, rhythm, &id, &found)));
         needed.push(found);
     }
     // Limits that units carry are raised by holding more units, which the reservations tell.
@@ -105,13 +109,12 @@ fn pool(
 
 /// Every pool with what its limits count.
 pub(crate) fn all_counted(context: &Context<'_>) -> Vec<(PoolId, Vec<Counted>)> {
-    let pools = context.pools().into_iter();
-    pools.map(|id| (id.clone(), counted(context, &id))).collect()
+    context.pools().iter().map(|id| (id.clone(), counted(context, id))).collect()
 }
 
 /// What the pool's limits count: the catalog's dimensions and those that the spec limits; where
 /// neither names any, what telemetry has measures for.
-fn counted(context: &Context<'_>, id: &PoolId) -> Vec<Counted> {
+pub(crate) fn counted(context: &Context<'_>, id: &PoolId) -> Vec<Counted> {
     let limited = context.pool_spec(id).map(|spec| spec.dimensions()).unwrap_or_default();
     let described = context.entry(&id.pool).map(|entry| entry.dimensions.as_slice()).unwrap_or_default();
     let mut found: Vec<Counted> = described
@@ -135,7 +138,7 @@ fn counted(context: &Context<'_>, id: &PoolId) -> Vec<Counted> {
 /// Whether telemetry shows any draw of a measure on the pool.
 fn is_drawn(context: &Context<'_>, id: &PoolId, measure: &str) -> bool {
     let stages = [format!("admission.{measure}"), format!("settlement.{measure}")];
-    let mut draws = context.measured().workflows.iter().flat_map(|workflow| &workflow.draws);
+    let mut draws = context.index.drawing(id).iter().flat_map(|workflow| &workflow.draws);
     draws.any(|draw| draw.pool == id.pool && stages.contains(&draw.measure) && draw.per_run.max > 0)
 }
 
@@ -243,9 +246,21 @@ fn contributors(bound: &Needed) -> Vec<Contributor> {
     demand.parts.iter().map(share).filter(|part| part.share > 0.0).collect()
 }
 
-/// Rates at the instant that a dimension's row names; empty where it names none.
-pub(crate) fn rates_of<'a>(rhythm: &Rhythm<'a>, needed: &Needed) -> Rates<'a> {
-    needed.at.map(|at| rhythm.at(at)).unwrap_or_default()
+/// Workflows that draw on a pool.
+pub(crate) fn drawing<'c>(context: &'c Context<'_>, id: &PoolId) -> BTreeSet<&'c str> {
+    context.index.drawing(id).iter().map(|workflow| workflow.workflow.as_str()).collect()
+}
+
+/// Rates of the workflows that draw on a pool at the instant that a dimension's row names; empty where it
+/// names none.
+pub(crate) fn rates_of<'a>(
+    context: &Context<'_>,
+    rhythm: &Rhythm<'a>,
+    id: &PoolId,
+    needed: &Needed,
+) -> Rates<'a> {
+    let Some(at) = needed.at else { return Rates::new() };
+    rhythm.of(at, &rhythm.active(at), &drawing(context, id))
 }
 
 /// Calls inside at the binding instant.
@@ -255,7 +270,8 @@ fn concurrency(
     rhythm: &Rhythm<'_>,
     bound: &Needed,
 ) -> Option<PoolConcurrency> {
-    let requests = demand(context, id, &Counted::named("requests_per_min"), &rates_of(rhythm, bound))?;
+    let requests =
+        demand(context, id, &Counted::named("requests_per_min"), &rates_of(context, rhythm, id, bound))?;
     let mean = calls_inside(context, id, &requests.mean)?.to_f64();
     let measured =
         context.measured().in_flight.iter().find(|at| at.boundary == "model" && at.name == id.pool);

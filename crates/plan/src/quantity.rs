@@ -1,6 +1,6 @@
 //! Exact numbers: what people type, and what the planner computes with.
 //!
-//! A [`Quantity`] is a rational of unlimited size, read from decimal text, so that 0.35 is 7/20 and
+//! A [`Quantity`] is a fraction of unlimited size, read from decimal text, so that 0.35 is 7/20 and
 //! not the float beside it. It leaves rounding to whoever prints or asks, who does it once. The
 //! invariant: no value passes through a float on its way from the input to a rounded figure.
 
@@ -9,18 +9,20 @@ use std::ops::{Add, Mul, Sub};
 use std::str::FromStr;
 
 use num_bigint::BigInt;
-use num_rational::{BigRational, Ratio};
-use num_traits::{One, Signed, ToPrimitive, Zero};
+use num_rational::Ratio;
+use num_traits::ToPrimitive;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 use thiserror::Error;
+
+use crate::fraction::Fraction;
 
 /// Longest text that is read as a number; longer is a mistake, not a quantity.
 const LONGEST: usize = 40;
 
 /// An exact, usually non-negative number.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Quantity(BigRational);
+pub struct Quantity(Fraction);
 
 /// Text that is not a number that Plimsoll can use.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -40,19 +42,19 @@ impl Quantity {
     /// Zero.
     #[must_use]
     pub fn zero() -> Self {
-        Self(BigRational::zero())
+        Self(Fraction::default())
     }
 
     /// One.
     #[must_use]
     pub fn one() -> Self {
-        Self(BigRational::one())
+        Self(Fraction::Words(1, 1))
     }
 
     /// `numerator / denominator`; `None` where the denominator is zero.
     pub fn ratio(numerator: impl Into<BigInt>, denominator: impl Into<BigInt>) -> Option<Self> {
         let denominator = denominator.into();
-        (!denominator.is_zero()).then(|| Self(BigRational::new(numerator.into(), denominator)))
+        (denominator != BigInt::ZERO).then(|| Self(Fraction::new(numerator.into(), denominator)))
     }
 
     /// A percentile of whole numbers. Linear interpolation at P50, P95 and P99 lands on multiples
@@ -79,7 +81,7 @@ impl Quantity {
     /// `self / by`; `None` where `by` is zero.
     #[must_use]
     pub fn over(&self, by: &Self) -> Option<Self> {
-        (!by.is_zero()).then(|| Self(&self.0 / &by.0))
+        (!by.is_zero()).then(|| Self(self.0.div(&by.0)))
     }
 
     /// Exactly zero.
@@ -103,7 +105,7 @@ impl Quantity {
     /// The whole number that it is; none where it has a fraction, is negative or does not fit.
     #[must_use]
     pub fn whole(&self) -> Option<u64> {
-        self.0.is_integer().then(|| self.0.to_integer().to_u64()).flatten()
+        self.0.is_integer().then(|| self.0.floor().to_u64()).flatten()
     }
 
     /// Whether it is a whole number, however large.
@@ -115,13 +117,22 @@ impl Quantity {
     /// The denominator of its lowest terms.
     #[must_use]
     pub fn denominator(&self) -> Self {
-        Self(BigRational::from_integer(self.0.denom().clone()))
+        Self(Fraction::new(self.0.big().denom().clone(), 1.into()))
     }
 
     /// The same in 128 bits, for the catalog; none where it is negative or does not fit.
     #[must_use]
     pub fn to_ratio(&self) -> Option<Ratio<u128>> {
-        Some(Ratio::new_raw(self.0.numer().to_u128()?, self.0.denom().to_u128()?))
+        if let Fraction::Words(numerator, denominator) = self.0 {
+            return Some(Ratio::new_raw(u128::try_from(numerator).ok()?, u128::try_from(denominator).ok()?));
+        }
+        let big = self.0.big();
+        Some(Ratio::new_raw(big.numer().to_u128()?, big.denom().to_u128()?))
+    }
+
+    /// The nearest float to the nearest millionth: short enough to read back as it was written.
+    pub(crate) fn rounded(&self) -> f64 {
+        (self.to_f64() * 1e6).round() / 1e6
     }
 
     /// The nearest float, for charts and shares.
@@ -131,13 +142,13 @@ impl Quantity {
     }
 }
 
-fn whole(value: &BigRational) -> u64 {
-    if value.is_negative() { 0 } else { value.to_integer().to_u64().unwrap_or(u64::MAX) }
+fn whole(value: &BigInt) -> u64 {
+    if *value < BigInt::ZERO { 0 } else { value.to_u64().unwrap_or(u64::MAX) }
 }
 
 impl From<u64> for Quantity {
     fn from(value: u64) -> Self {
-        Self(BigRational::from_integer(value.into()))
+        Self(Fraction::new(value.into(), 1.into()))
     }
 }
 
@@ -146,13 +157,13 @@ macro_rules! arithmetic {
         impl $operation<&Quantity> for &Quantity {
             type Output = Quantity;
             fn $method(self, other: &Quantity) -> Quantity {
-                Quantity((&self.0).$method(&other.0))
+                Quantity(self.0.$method(&other.0))
             }
         }
         impl $operation for Quantity {
             type Output = Quantity;
             fn $method(self, other: Quantity) -> Quantity {
-                Quantity(self.0.$method(other.0))
+                Quantity(self.0.$method(&other.0))
             }
         }
     )*};
@@ -180,20 +191,20 @@ impl FromStr for Quantity {
         let bad = || QuantityError::NotANumber(text.to_owned());
         if let Some((over, under)) = text.split_once('/') {
             let (over, under) = (decimal(over).ok_or_else(bad)?, decimal(under).ok_or_else(bad)?);
-            return Self(over).over(&Self(under)).ok_or_else(bad);
+            return over.over(&under).ok_or_else(bad);
         }
         match text.strip_suffix('%') {
             Some(percent) => {
-                let hundredth = BigRational::new(1.into(), 100.into());
-                Ok(Self(decimal(percent).ok_or_else(bad)? * hundredth))
+                let hundredth = Fraction::Words(1, 100);
+                Ok(Self(decimal(percent).ok_or_else(bad)?.0.mul(&hundredth)))
             }
-            None => decimal(text).map(Self).ok_or_else(bad),
+            None => decimal(text).ok_or_else(bad),
         }
     }
 }
 
 /// Digits with at most one point, underscores between digits allowed.
-fn decimal(text: &str) -> Option<BigRational> {
+fn decimal(text: &str) -> Option<Quantity> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits: String = [whole, fraction].concat().chars().filter(|c| *c != '_').collect();
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -201,14 +212,14 @@ fn decimal(text: &str) -> Option<BigRational> {
     }
     let places = fraction.bytes().filter(u8::is_ascii_digit).count();
     let scale = BigInt::from(10u8).pow(u32::try_from(places).ok()?);
-    Some(BigRational::new(digits.parse().ok()?, scale))
+    Some(Quantity(Fraction::new(digits.parse().ok()?, scale)))
 }
 
 impl fmt::Display for Quantity {
     /// Digits grouped by threes where it is whole, else up to four decimals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_integer() {
-            return f.write_str(&grouped(&self.0.to_integer().to_string()));
+            return f.write_str(&grouped(&self.0.floor().to_string()));
         }
         let text = format!("{:.4}", self.to_f64());
         let text = text.trim_end_matches('0').trim_end_matches('.');
@@ -233,7 +244,7 @@ fn grouped(digits: &str) -> String {
 impl Serialize for Quantity {
     /// A JSON integer where it is whole and fits, else the nearest float.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match (self.0.is_integer(), self.0.to_integer().to_u64()) {
+        match (self.0.is_integer(), self.0.floor().to_u64()) {
             (true, Some(whole)) => serializer.serialize_u64(whole),
             _ => serializer.serialize_f64(self.to_f64()),
         }

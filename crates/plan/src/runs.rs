@@ -3,14 +3,12 @@
 //! The invariant: a cap from measurement is the P99 of finished runs, and the share that it would
 //! have cut is an upper bound read off the same percentiles.
 
-use std::collections::BTreeMap;
-
 use crate::context::{Context, mean};
-use crate::pools::PoolWork;
+use crate::pools::{PoolWork, rates_of};
 use crate::quantity::Quantity;
 use crate::rates::{Rhythm, run_minutes};
 use crate::spec::Budget;
-use crate::timeline::Timeline;
+use crate::timeline::Instants;
 use crate::{BudgetPlan, ConcurrencyPlan, MetricPlan, Stat, WorkflowMeasured, WorkflowPlan};
 
 /// One row per workflow, as measured.
@@ -112,7 +110,7 @@ fn cut(stat: &Stat, cap: f64) -> f64 {
 /// tools and streams over the history.
 pub(crate) fn concurrency(
     context: &Context<'_>,
-    timeline: &Timeline<'_>,
+    instants: &Instants,
     rhythm: &Rhythm<'_>,
     pools: &[PoolWork],
 ) -> Vec<ConcurrencyPlan> {
@@ -120,8 +118,9 @@ pub(crate) fn concurrency(
     let find =
         |boundary: &str, name: &str| measured.iter().find(|at| at.boundary == boundary && at.name == name);
     let mut rows = Vec::new();
-    for (name, (per_min, event)) in busiest(timeline) {
-        let Some(workflow) = context.workflow(name) else { continue };
+    for workflow in &context.measured().workflows {
+        let name = workflow.workflow.as_str();
+        let Some((per_min, event)) = busiest(context, rhythm, instants, name) else { continue };
         let Some((minutes, _)) = run_minutes(workflow, event.as_deref().unwrap_or_default()) else {
             continue;
         };
@@ -133,7 +132,8 @@ pub(crate) fn concurrency(
         else {
             continue;
         };
-        let rates = pool.binding().map(|bound| crate::pools::rates_of(rhythm, bound)).unwrap_or_default();
+        let bound = pool.binding();
+        let rates = bound.map(|bound| rates_of(context, rhythm, &pool.id, bound)).unwrap_or_default();
         let counted = crate::demand::Counted::named("requests_per_min");
         let Some(requests) = crate::demand::demand(context, &pool.id, &counted, &rates) else { continue };
         rows.push(row("model", &pool.id.pool, &requests.mean, &minutes, Some(at.p95)));
@@ -150,16 +150,18 @@ pub(crate) fn concurrency(
     rows
 }
 
-/// Each workflow's highest rate on the timeline, with the event that gives it.
-fn busiest<'t>(timeline: &'t Timeline<'_>) -> BTreeMap<&'t str, (Quantity, Option<String>)> {
-    let mut busiest = BTreeMap::<&str, (Quantity, Option<String>)>::new();
-    for (name, rate) in timeline.states.iter().flatten() {
-        let best = busiest.entry(name).or_default();
-        if rate.per_min > best.0 {
-            *best = (rate.per_min.clone(), rate.event.clone());
-        }
-    }
-    busiest
+/// A workflow's highest rate, with the event that gives it.
+fn busiest(
+    context: &Context<'_>,
+    rhythm: &Rhythm<'_>,
+    instants: &Instants,
+    name: &str,
+) -> Option<(Quantity, Option<String>)> {
+    let line = instants.of(context, rhythm, &[name].into());
+    let rates = line.states.iter().filter_map(|rates| rates.get(name));
+    // Of equal rates the earliest counts.
+    let busiest = rates.rev().max_by(|one, other| one.per_min.cmp(&other.per_min))?;
+    Some((busiest.per_min.clone(), busiest.event.clone()))
 }
 
 fn row(

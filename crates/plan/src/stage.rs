@@ -145,10 +145,8 @@ impl<'a> Stage<'a> {
     /// which a draw on the stage is not known is left out. `None` where none of them draws on the stage.
     fn sample(&self, workflow: &str, event: Option<&str>) -> Option<Vec<Measured<'a>>> {
         let of = |event: Option<&str>| -> Vec<Measured<'a>> {
-            let all = self.context.measured().sampled_runs.iter();
-            all.filter(|run| run.workflow == workflow && run.event.as_deref() == event)
-                .filter_map(|run| Some((run, steps(run, |call| self.route(call))?)))
-                .collect()
+            let all = self.context.index.runs(workflow, event).iter();
+            all.filter_map(|run| Some((*run, steps(run, |call| self.route(call))?))).collect()
         };
         let own = event.map(|event| of(Some(event))).filter(|own| own.len() as u64 >= ENOUGH_EVENT_RUNS);
         let runs = own.unwrap_or_else(|| of(None));
@@ -230,7 +228,7 @@ fn measure(counted: &Counted) -> Option<Measure> {
 }
 
 /// Billionths of a dollar, rounded once.
-fn nano_usd(usd: Decimal) -> Option<u64> {
+pub(crate) fn nano_usd(usd: Decimal) -> Option<u64> {
     usd.checked_mul(Decimal::from(1_000_000_000))?.round().to_u64()
 }
 
@@ -285,7 +283,7 @@ fn length(run: &SampledRun) -> i64 {
 }
 
 /// How unevenly a workflow's runs arrive, by its busiest hour.
-fn bursts(context: &Context<'_>, workflow: &str) -> Vec<Burst> {
+pub(crate) fn bursts(context: &Context<'_>, workflow: &str) -> Vec<Burst> {
     let Some(workflow) = context.workflow(workflow) else { return Vec::new() };
     let starts: BTreeMap<u32, u64> =
         workflow.busy_seconds.iter().map(|busy| (busy.second, busy.starts)).collect();

@@ -1,8 +1,9 @@
 //! The instants that a plan looks at, and what runs at each.
 //!
-//! Every hour of every coming event, and the 168 hours after `as_of` for the ordinary week. Instants
-//! at which the same events are on in the same hour of the week, in a week of the same growth, share one
-//! state, so that a horizon of a year costs a few hundred sums. The invariant: instants are in order of time.
+//! Every hour of every coming event, and the 168 hours after `as_of` for the ordinary week. What concerns
+//! one pool are the ordinary hours and the events that move a workflow which draws on it; instants at which
+//! the same events are on in the same hour of the week, in a week of the same growth, share one state, so that a
+//! horizon of a year costs a few hundred sums. The invariant: instants are in order of time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,6 +12,7 @@ use jiff::{SignedDuration, Timestamp, ToSpan};
 
 use crate::context::{Context, PlanError};
 use crate::rates::{Alike, Rates, Rhythm, hour_floor};
+use crate::sweep::Sweep;
 use crate::windows::EventWindows;
 
 /// Hours of the ordinary week that follows `as_of`.
@@ -26,61 +28,104 @@ pub(crate) struct Moment {
     pub(crate) state: usize,
 }
 
-/// Moments of one kind and their states.
+/// Moments of one kind with the rates of their states, as far as they concern some workflows.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline<'a> {
     pub(crate) moments: Vec<Moment>,
     pub(crate) states: Vec<Rates<'a>>,
 }
 
-/// Rates a minute, at every hour of coming events and of the coming week.
-pub(crate) fn minutes<'a>(context: &Context<'_>, rhythm: &Rhythm<'a>) -> Timeline<'a> {
-    let coming = &context.windows.coming;
-    let mut instants: Vec<(Timestamp, Option<usize>)> = Vec::new();
-    for (index, occurrence) in coming.iter().enumerate() {
-        for (start, end) in &occurrence.windows {
-            instants.push((*start, Some(index)));
-            let whole = hours_after(hour_floor(*start)).take_while(|at| at < end);
-            instants.extend(whole.map(|at| (at, Some(index))));
-        }
-    }
-    let as_of = context.input.as_of;
-    let week = hours_after(hour_floor(as_of)).take(WEEK_HOURS);
-    let ordinary = week.filter(|at| !coming.iter().any(|occurrence| occurrence.contains(*at)));
-    instants.extend(ordinary.map(|at| (at, None)));
-    instants.sort_unstable();
-
-    let mut line = Timeline::default();
-    let mut seen: BTreeMap<(BTreeSet<&str>, Alike), usize> = BTreeMap::new();
-    for (at, occurrence) in instants {
-        let active = |occurrence: &&EventWindows| occurrence.contains(at);
-        let events: BTreeSet<&str> =
-            coming.iter().filter(active).map(|occurrence| occurrence.event.as_str()).collect();
-        let state = *seen.entry((events, rhythm.alike(at))).or_insert_with(|| {
-            line.states.push(rhythm.at(at));
-            line.states.len() - 1
-        });
-        line.moments.push(Moment { at, occurrence, state });
-    }
-    line
+/// What is on at an instant.
+#[derive(Debug)]
+struct Instant {
+    at: Timestamp,
+    occurrence: Option<usize>,
+    on: Vec<usize>,
+    alike: Alike,
 }
 
-/// Runs a day, on every day of coming events and of the coming week.
-pub(crate) fn days<'a>(context: &Context<'_>, rhythm: &Rhythm<'a>) -> Result<Timeline<'a>, PlanError> {
+/// All instants of a plan, from which [`Instants::of`] takes those that concern a pool.
+#[derive(Debug)]
+pub(crate) struct Instants(Vec<Instant>);
+
+impl Instants {
+    /// Every hour of coming events and of the coming week.
+    pub(crate) fn new(context: &Context<'_>, rhythm: &Rhythm<'_>) -> Self {
+        let coming = &context.windows.coming;
+        let mut instants: Vec<(Timestamp, Option<usize>)> = Vec::new();
+        for (index, occurrence) in coming.iter().enumerate() {
+            for (start, end) in &occurrence.windows {
+                instants.push((*start, Some(index)));
+                let whole = hours_after(hour_floor(*start)).take_while(|at| at < end);
+                instants.extend(whole.map(|at| (at, Some(index))));
+            }
+        }
+        let week = hours_after(hour_floor(context.input.as_of)).take(WEEK_HOURS);
+        instants.extend(week.map(|at| (at, None)));
+        instants.sort_unstable();
+        let mut sweep = Sweep::new(coming);
+        let told = instants.into_iter().map(|(at, occurrence)| {
+            let (on, alike) = (sweep.at(at), rhythm.alike(at));
+            Instant { at, occurrence, on, alike }
+        });
+        // What is on in an hour of the week is looked at for the event.
+        Self(told.filter(|instant| instant.occurrence.is_some() || instant.on.is_empty()).collect())
+    }
+
+    /// The ordinary hours, and those of events that move any of the workflows, with the rates of these.
+    pub(crate) fn of<'a>(
+        &self,
+        context: &Context<'_>,
+        rhythm: &Rhythm<'a>,
+        workflows: &BTreeSet<&str>,
+    ) -> Timeline<'a> {
+        let moves = |occurrence: &EventWindows| {
+            occurrence.workflows.keys().any(|workflow| workflows.contains(workflow.as_str()))
+        };
+        let coming = &context.windows.coming;
+        let concerns: Vec<bool> = coming.iter().map(moves).collect();
+        let concerned = |index: &usize| concerns.get(*index).copied().unwrap_or(false);
+        let mut line = Timeline::default();
+        let mut seen: BTreeMap<(BTreeSet<&str>, Alike), usize> = BTreeMap::new();
+        for instant in self.0.iter().filter(|instant| instant.occurrence.as_ref().is_none_or(concerned)) {
+            let active: Vec<&EventWindows> = instant
+                .on
+                .iter()
+                .filter(|index| concerned(index))
+                .filter_map(|index| coming.get(*index))
+                .collect();
+            let events = active.iter().map(|occurrence| occurrence.event.as_str()).collect();
+            let state = *seen.entry((events, instant.alike)).or_insert_with(|| {
+                line.states.push(rhythm.of(instant.at, &active, workflows));
+                line.states.len() - 1
+            });
+            line.moments.push(Moment { at: instant.at, occurrence: instant.occurrence, state });
+        }
+        line
+    }
+}
+
+/// Runs a day of some workflows, on every day of the events that move any of them, and of the coming week.
+pub(crate) fn days<'a>(
+    context: &Context<'_>,
+    rhythm: &Rhythm<'a>,
+    workflows: &BTreeSet<&str>,
+) -> Result<Timeline<'a>, PlanError> {
     let calendar = context.input.calendar;
     let mut days: BTreeMap<Date, Option<usize>> = BTreeMap::new();
     for ahead in 0..7 {
         days.insert(context.today.checked_add(ahead.days())?, None);
     }
     for (index, occurrence) in context.windows.coming.iter().enumerate() {
-        for (start, _) in &occurrence.windows {
-            days.insert(calendar.local_date(*start), Some(index));
+        if occurrence.workflows.keys().any(|workflow| workflows.contains(workflow.as_str())) {
+            let starts = occurrence.windows.iter().map(|(start, _)| calendar.local_date(*start));
+            days.extend(starts.map(|day| (day, Some(index))));
         }
     }
     let mut line = Timeline::default();
     for (day, occurrence) in days {
         line.moments.push(Moment { at: calendar.start_of_day(day)?, occurrence, state: line.states.len() });
-        line.states.push(rhythm.on(day)?);
+        line.states.push(rhythm.on(day, workflows)?);
     }
     Ok(line)
 }

@@ -9,9 +9,9 @@ use crate::deadline::lead;
 use crate::pools::PoolWork;
 use crate::quantity::Quantity;
 use crate::requests::share;
-use crate::reservations::is_reserved;
+use crate::reservations::is_held;
 use crate::runs::coverage;
-use crate::{EventRatePlan, GrowthPlan, Warning};
+use crate::{EventRatePlan, GrowthPlan, SpendPlan, Warning};
 
 /// Days of telemetry below which profiles are thin (PLANNING, section 1).
 const ENOUGH_DAYS: u32 = 14;
@@ -35,6 +35,26 @@ pub(crate) fn warnings(
         self::pool(context, pool, &mut found);
     }
     found
+}
+
+/// Spend is a limit too: the first month that ends above the budget.
+pub(crate) fn over_budget(spend: &[SpendPlan]) -> Option<Warning> {
+    let over = spend.iter().find(|month| month.over_usd.is_some() || month.over_high_usd.is_some())?;
+    let budget = over.budget_usd.as_deref().unwrap_or_default();
+    let spent = over.to_date_usd.as_ref().map_or_else(String::new, |usd| format!(", {usd} USD of it spent"));
+    let detail = match (&over.over_usd, &over.over_high_usd) {
+        (Some(usd), _) => format!(
+            "{} is expected to end at {} USD{spent}, {usd} above the budget of {budget}",
+            over.month, over.total_usd
+        ),
+        (None, high) => format!(
+            "{} is expected to end at {} USD{spent}, within the budget of {budget}, but {} above it at the P95 of growth",
+            over.month,
+            over.total_usd,
+            high.as_deref().unwrap_or_default()
+        ),
+    };
+    Some(Warning { code: "over_budget".to_owned(), detail })
 }
 
 fn warn(found: &mut Vec<Warning>, code: &str, detail: String) {
@@ -234,7 +254,7 @@ fn pool(context: &Context<'_>, pool: &PoolWork, found: &mut Vec<Warning>) {
     }
     bursts(context, pool, found);
     granted(context, pool, found);
-    if entry.is_some_and(|entry| !entry.units.is_empty()) && !is_reserved(context, &pool.id) {
+    if entry.is_some_and(|entry| !entry.units.is_empty()) && !is_held(context, &pool.id) {
         warn(
             found,
             "no_reservation",

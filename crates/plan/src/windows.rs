@@ -17,6 +17,8 @@ use crate::spec::{EventRate, EventSpec, Span, Spec};
 pub struct Windows {
     /// First instant of the history, and the first after it (`as_of`).
     pub history: (Timestamp, Timestamp),
+    /// Start of the local month of `as_of`.
+    pub month: Timestamp,
     /// Occurrences that have ended, within `event_history`, earliest first.
     pub past: Vec<EventWindows>,
     /// Occurrences that are not over, within `horizon`, earliest first. One that has begun keeps the
@@ -72,7 +74,8 @@ impl EventWindows {
 /// move one workflow at the same time.
 pub fn windows(spec: &Spec, calendar: &Calendar, as_of: Timestamp) -> Result<Windows, PlanError> {
     let policy = &spec.policy;
-    let mut found = Windows { history: (back(as_of, policy.history)?, as_of), ..Windows::default() };
+    let month = calendar.start_of_day(calendar.local_date(as_of).first_of_month())?;
+    let mut found = Windows { history: (back(as_of, policy.history)?, as_of), month, ..Windows::default() };
     let (from, to) = (back(as_of, policy.event_history)?, as_of.checked_add(policy.horizon.duration())?);
     for event in &spec.events {
         for occurrence in occurrences(event, calendar, from, to)? {

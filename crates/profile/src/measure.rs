@@ -15,8 +15,9 @@ use arrow::{
 use datafusion::{common::ScalarValue, error::DataFusionError};
 use jiff::Timestamp;
 use plimsoll_plan::{
-    BusySecond, History, InFlightMeasured, Measured, OccurrenceMeasured, Peaks, PoolHour, PoolMeasured,
-    RunDraw, SampledCall, SampledRun, Stat, TokenSums, Windows, WorkflowMeasured, WorkflowShare,
+    BusiestMinute, BusySecond, History, InFlightMeasured, Measured, OccurrenceMeasured, Peaks, PoolHour,
+    PoolMeasured, RunCost, RunDraw, SampledCall, SampledRun, Stat, TokenSums, Windows, WorkflowMeasured,
+    WorkflowMinute, WorkflowShare,
 };
 use serde::{Deserialize, de::DeserializeOwned};
 
@@ -46,6 +47,7 @@ pub async fn measure(
         parameters: BTreeMap::from([
             ("from", at(from)),
             ("to", at(to)),
+            ("month", at(windows.month)),
             ("measured_from", at(first_event.map_or(from, |event| event.min(from)))),
         ]),
     };
@@ -119,6 +121,13 @@ struct HourRow {
 }
 
 #[derive(Deserialize)]
+struct CostRow {
+    workflow: String,
+    #[serde(flatten)]
+    cost: RunCost,
+}
+
+#[derive(Deserialize)]
 struct BusyRow {
     workflow: String,
     #[serde(flatten)]
@@ -173,6 +182,13 @@ struct OfMeasure<T> {
     measure: String,
     #[serde(flatten)]
     row: T,
+}
+
+#[derive(Deserialize)]
+struct BusiestRow {
+    minute: Timestamp,
+    #[serde(flatten)]
+    part: WorkflowMinute,
 }
 
 #[derive(Deserialize)]
@@ -312,6 +328,11 @@ impl Queries<'_> {
                 workflow.output_per_call = row.output;
             }
         }
+        for row in self.rows::<CostRow>("run_costs").await? {
+            if let Some(workflow) = found.get_mut(&row.workflow) {
+                workflow.costs.push(row.cost);
+            }
+        }
         for row in self.rows::<BusyRow>("busy_seconds").await? {
             if let Some(workflow) = found.get_mut(&row.workflow) {
                 workflow.busy_seconds.push(row.second);
@@ -364,6 +385,15 @@ impl Queries<'_> {
             if let Some(pool) = found.get_mut(&name) {
                 pool.peaks.insert(row.measure, row.row);
             }
+        }
+        for OfPool { name, row } in self.rows::<OfPool<OfMeasure<BusiestRow>>>("busiest_minutes").await? {
+            let Some(pool) = found.get_mut(&name) else { continue };
+            let BusiestRow { minute, part } = row.row;
+            let busiest = pool
+                .busiest
+                .entry(row.measure)
+                .or_insert_with(|| BusiestMinute { minute, ..BusiestMinute::default() });
+            busiest.workflows.push(part);
         }
         for OfPool { name, row } in self.rows::<OfPool<PoolHour>>("pool_hours").await? {
             if let Some(pool) = found.get_mut(&name) {

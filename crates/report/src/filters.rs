@@ -14,7 +14,7 @@ use crate::{
     escape,
     format::{self, NONE},
     local::Local,
-    names,
+    names, plain,
     templates::MARKDOWN,
 };
 
@@ -26,7 +26,8 @@ pub(crate) fn register(env: &mut Environment<'_>) {
     env.add_filter("ratio", |v: &Value| number(v, format::ratio));
     env.add_filter("duration", |v: &Value| number(v, format::duration_ms));
     env.add_filter("seconds", |v: &Value| number(v, |s| format::duration_ms(s * 1e3)));
-    env.add_filter("decimal", |v: &Value| number(v, |n| format::fixed(n, 2)));
+    env.add_filter("window", |v: &Value| number(v, format::window));
+    env.add_filter("decimal", |v: &Value| number(v, format::decimal));
     env.add_filter("usd", |v: &Value| text(v, format::usd));
     env.add_filter("day", |v: &Value| date(v, format::day));
     env.add_filter("day_year", |v: &Value| date(v, format::day_year));
@@ -39,7 +40,11 @@ pub(crate) fn register(env: &mut Environment<'_>) {
     env.add_filter("short", |v: &Value| text(v, short_digest));
     env.add_filter("rate_source", |v: &Value| text(v, names::rate));
     env.add_filter("budget", |v: &Value| text(v, names::budget));
-    env.add_filter("evidence", evidence);
+    env.add_filter("filing", |v: &Value| text(v, names::filing));
+    env.add_filter("capital", |v: &Value| text(v, format::capital));
+    env.add_filter("sentence_case", |v: &Value| text(v, format::sentence_case));
+    env.add_filter("stress", |v: &Value| text(v, names::stress));
+    env.add_filter("plain", |v: &Value| text(v, plain::sentence));
     env.add_filter("code", code);
     env.add_filter("quote", quote);
 }
@@ -48,6 +53,8 @@ pub(crate) fn register(env: &mut Environment<'_>) {
 pub(crate) fn register_local(env: &mut Environment<'_>, local: &Local) {
     let of_day = local.clone();
     env.add_filter("local_day", move |v: &Value| instant(v, |at| format::day_year(of_day.day(at))));
+    let of_evidence = local.clone();
+    env.add_filter("evidence", move |v: &Value| evidence(v, &of_evidence));
     let of_moment = local.clone();
     env.add_filter("moment", move |v: &Value| instant(v, |at| of_moment.moment(at)));
 }
@@ -75,26 +82,26 @@ fn short_digest(digest: &str) -> String {
     digest.chars().take(12).collect()
 }
 
-/// A piece of evidence: whole numbers with separators, others with at most four decimals, lists and
-/// maps as one line, anything else as it is.
-fn evidence(value: &Value) -> String {
+/// A piece of evidence: whole numbers with separators, others with at most four decimals and none from a
+/// hundred on, instants in local time, lists and maps as one line, other text in plain words.
+fn evidence(value: &Value, local: &Local) -> String {
     if let Some(text) = value.as_str() {
-        return text.to_owned();
+        return text.parse().map_or_else(|_| plain::sentence(text), |at: Timestamp| local.moment(at));
     }
     if let Ok(whole) = u64::try_from(value.clone()) {
         return format::group(whole);
     }
     if let (ValueKind::Number, Ok(number)) = (value.kind(), f64::try_from(value.clone())) {
-        return format::fixed(number, 4);
+        return format::fixed_or_group(number);
     }
     match value.try_iter() {
         Ok(items) if value.kind() == ValueKind::Seq => {
-            items.map(|v| evidence(&v)).collect::<Vec<_>>().join("; ")
+            items.map(|v| evidence(&v, local)).collect::<Vec<_>>().join("; ")
         }
         Ok(keys) if value.kind() == ValueKind::Map => {
             let pair = |key: Value| {
                 let inner = value.get_item(&key).unwrap_or_default();
-                format!("{}: {}", names::words(&key.to_string()), evidence(&inner))
+                format!("{}: {}", names::words(&key.to_string()), evidence(&inner, local))
             };
             keys.map(pair).collect::<Vec<_>>().join("; ")
         }

@@ -59,6 +59,16 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     if value.is_finite() { trimmed(value, decimals) } else { NONE.to_owned() }
 }
 
+/// A number with at most two decimals that never shrinks to nothing: `13.35`, `<0.01`.
+pub(crate) fn decimal(value: f64) -> String {
+    if value > 0.0 && value < 0.005 { "<0.01".to_owned() } else { fixed(value, 2) }
+}
+
+/// A figure of evidence: whole from a hundred on, else with at most four decimals.
+pub(crate) fn fixed_or_group(value: f64) -> String {
+    if value.is_finite() && value >= 100.0 { group(value.round() as u64) } else { fixed(value, 4) }
+}
+
 /// Fixed decimals without trailing zeros.
 fn trimmed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
@@ -105,6 +115,16 @@ pub(crate) fn duration_ms(ms: f64) -> String {
         v => (v / 8.64e7, "days"),
     };
     format!("{} {unit}", trimmed(value, if value < 9.95 { 1 } else { 0 }))
+}
+
+/// The window of a limit, given in seconds: `60 s`, `a day`; nothing for what has none.
+pub(crate) fn window(seconds: f64) -> String {
+    match seconds {
+        s if s == 0.0 => "at once".to_owned(),
+        s if s == 86_400.0 => "a day".to_owned(),
+        s if s == 3_600.0 => "an hour".to_owned(),
+        s => format!("{} s", fixed(s, 0)),
+    }
 }
 
 /// A decimal amount of USD: whole dollars from 100 on, cents from 1 on, three significant figures
@@ -171,6 +191,32 @@ pub(crate) fn day_long(date: Date) -> String {
     format!("{} {} {}", date.day(), month(date), date.year())
 }
 
+/// Text in which no line ends between a day and its month.
+pub(crate) fn tie_days(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut after_digit = false;
+    for (at, c) in text.char_indices() {
+        let rest = text.get(at + 1..).filter(|_| c == ' ' && after_digit).unwrap_or_default();
+        let month =
+            !rest.is_empty() && MONTHS.iter().any(|m| m.get(..3).is_some_and(|m| rest.starts_with(m)));
+        out.push(if month { '\u{a0}' } else { c });
+        after_digit = c.is_ascii_digit();
+    }
+    out
+}
+
+/// Text with a capital letter at its start.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| format!("{}{}", first.to_uppercase(), letters.as_str()))
+}
+
+/// A clause as a sentence: a capital letter first, a full stop last.
+pub(crate) fn sentence_case(text: &str) -> String {
+    let said = capital(text.trim_end());
+    if said.is_empty() || said.ends_with(['.', '!', '?']) { said } else { format!("{said}.") }
+}
+
 /// `1 request`, `2 requests`: the number with its noun.
 pub(crate) fn count(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", group(n), if n == 1 { one } else { many })
@@ -222,6 +268,10 @@ mod tests {
             assert_eq!(percent(share), text);
         }
         assert_eq!(ratio(1.624), "1.62 \u{d7}");
+        assert_eq!(
+            (decimal(13.3468), decimal(0.0004), decimal(0.0)),
+            ("13.35".to_owned(), "<0.01".to_owned(), "0".to_owned())
+        );
     }
 
     /// Protects units of time: each figure in the unit that a person would say.
@@ -237,6 +287,7 @@ mod tests {
         ] {
             assert_eq!(duration_ms(ms), text);
         }
+        assert_eq!([0.0, 60.0, 86_400.0].map(window), ["at once", "60 s", "a day"]);
     }
 
     /// Protects money: decimal all the way, cents only where they matter, text never lost.
@@ -261,6 +312,7 @@ mod tests {
         assert_eq!(day(d), "9 Nov");
         assert_eq!(day_year(d), "9 Nov 2026");
         assert_eq!(day_long(d), "9 November 2026");
+        assert_eq!(tie_days("by 9 Nov, 3 May and 4 men"), "by 9\u{a0}Nov, 3\u{a0}May and 4 men");
     }
 
     proptest! {

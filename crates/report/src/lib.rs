@@ -12,6 +12,7 @@ mod format;
 mod local;
 mod names;
 mod page;
+mod plain;
 mod render;
 mod templates;
 

@@ -3,11 +3,18 @@
 //! A key that is not known here is shown as it is with its underscores turned to spaces, so that new
 //! dimensions, actions and metrics read well before anybody names them.
 
+use crate::format::capital;
+
 /// A dimension: `input_tokens_per_min` is "input tokens a minute".
 pub(crate) fn dimension(key: &str) -> String {
-    if key == "concurrent" {
-        return "concurrent requests".to_owned();
+    match key {
+        "concurrent" => "concurrent requests".to_owned(),
+        _ => limit(key).unwrap_or_else(|| words(key)),
     }
+}
+
+/// A limit over time in words; `None` for what is no such key.
+pub(crate) fn limit(key: &str) -> Option<String> {
     for (suffix, window) in [
         ("_per_second", "a second"),
         ("_per_min", "a minute"),
@@ -15,15 +22,19 @@ pub(crate) fn dimension(key: &str) -> String {
         ("_per_day", "a day"),
     ] {
         if let Some(what) = key.strip_suffix(suffix) {
-            return format!("{} {window}", words(what));
+            return Some(format!("{} {window}", words(what)));
         }
     }
-    words(key)
+    None
 }
 
-/// Underscores as spaces.
+/// Underscores as spaces, and percentiles as they are written: `p95_need` is "P95 need".
 pub(crate) fn words(key: &str) -> String {
-    key.replace('_', " ")
+    let word = |word: &str| match word.strip_prefix('p').filter(|n| n.len() == 2) {
+        Some(n) if n.bytes().all(|b| b.is_ascii_digit()) => format!("P{n}"),
+        _ => word.to_owned(),
+    };
+    key.split('_').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// A decision of the planner: `file_now` is "file now".
@@ -59,6 +70,21 @@ pub(crate) fn pool(key: &str) -> String {
             format!("{model}, {} {product}, {scope}", provider(who))
         }
         _ => key.to_owned(),
+    }
+}
+
+/// Whether a word is a pool's key: four parts, the first a provider that is known here.
+pub(crate) fn is_pool(word: &str) -> bool {
+    let parts: Vec<&str> = word.split('/').collect();
+    matches!(parts.as_slice(), [who, product, scope, model]
+        if provider(who) != *who && ![product, scope, model].iter().any(|part| part.is_empty()))
+}
+
+/// A pool inside a sentence: "claude-sonnet-4.5 (Anthropic direct, global)".
+pub(crate) fn pool_in_words(key: &str) -> String {
+    match pool(key).split_once(", ") {
+        Some((model, place)) => format!("{model} ({place})"),
+        None => key.to_owned(),
     }
 }
 
@@ -105,6 +131,55 @@ pub(crate) fn rate(key: &str) -> String {
     }
 }
 
+/// What kind of step a filing is.
+pub(crate) fn filing(key: &str) -> String {
+    match key {
+        "anchor" => "file first".to_owned(),
+        "companion" => "file with it".to_owned(),
+        "case_text" => "case text: write it into that case".to_owned(),
+        other => words(other),
+    }
+}
+
+/// What a warning is about, as a heading.
+pub(crate) fn warning(code: &str) -> String {
+    match code {
+        "no_data" | "thin_history" | "thin_runs" => "Little history".to_owned(),
+        "low_coverage" => "Usage that is not known".to_owned(),
+        "unknown_pool" => "Calls without a pool".to_owned(),
+        "unmeasured_workflow" => "Workflows that were never measured".to_owned(),
+        "no_event_rate" => "Events without a rate".to_owned(),
+        "assumed_event_rate" => "Events that are assumed".to_owned(),
+        "multiplier_unused" => "Multipliers that do not count".to_owned(),
+        "no_growth" => "Growth is not known".to_owned(),
+        "censored" => "Demand that a limit cut off".to_owned(),
+        "burst_over_limit" => "Bursts above a limit".to_owned(),
+        "stale_catalog" => "Provider rules read long ago".to_owned(),
+        "no_limit" => "Limits that nobody gave".to_owned(),
+        "fix_first" => "A setting first".to_owned(),
+        "open_request" => "Requests under way".to_owned(),
+        other => capital(&words(other)),
+    }
+}
+
+/// A stress as a condition: "every limit is 30 % lower".
+pub(crate) fn stress(key: &str) -> String {
+    match key {
+        "limits -30 %" => "every limit is 30 % lower".to_owned(),
+        "latency x2" => "model calls take twice as long".to_owned(),
+        "fan-out x2" => "runs call twice as many tools at once".to_owned(),
+        "retrieved context +50 %" => "input is 50 % longer".to_owned(),
+        "retries 10 %" => "one call in ten is sent again".to_owned(),
+        "tail-heavy mix" => "the longest runs come four times as often".to_owned(),
+        "tools slow x3" => "tools take three times as long".to_owned(),
+        "a tool fails: one call in five again" => {
+            "a tool fails, and one call in five is sent again".to_owned()
+        }
+        "cache lost" => "the prompt cache is lost".to_owned(),
+        other => crate::plain::sentence(other),
+    }
+}
+
 /// A budget's limit with its unit: `wall_clock_s` is "wall clock, seconds".
 pub(crate) fn budget(key: &str) -> String {
     match key.strip_suffix("_s") {
@@ -129,6 +204,8 @@ mod tests {
         );
         assert_eq!(pool("odd"), "odd");
         assert_eq!(model("a/b/c/d"), "d");
+        assert!(is_pool("openai/direct/global/gpt-5.2") && !is_pool("sql/plan/draws.sql/x"));
+        assert_eq!(warning("odd_thing"), "Odd thing");
         assert_eq!(place(Some("prod"), None), "prod");
     }
 }

@@ -11,7 +11,11 @@ use minijinja::{
     syntax::SyntaxConfig, value::Value,
 };
 
-use crate::{escape, filters, format::NONE, render::ReportError};
+use crate::{
+    escape, filters,
+    format::{self, NONE},
+    render::ReportError,
+};
 
 /// Name under which templates ask for Markdown escaping.
 pub(crate) const MARKDOWN: AutoEscape = AutoEscape::Custom(Cow::Borrowed("markdown"));
@@ -87,8 +91,8 @@ fn format_value(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) 
         return write(out, &escape::markdown(&value.to_string()));
     }
     if *state.auto_escape() == AutoEscape::Html && !value.is_undefined() {
-        // A unit stays on the line of its number.
-        let mut text = escape::xml(&value.to_string());
+        // A unit stays on the line of its number, and a month on that of its day.
+        let mut text = format::tie_days(&escape::xml(&value.to_string()));
         for (loose, tied) in TIED {
             text = text.replace(loose, tied);
         }

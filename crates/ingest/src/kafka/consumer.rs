@@ -19,7 +19,7 @@ use super::place::{Placed, TopicPartition};
 use super::status::Status;
 
 /// Settings that the user's win over.
-const DEFAULTS: [(&str, &str); 16] = [
+const DEFAULTS: [(&str, &str); 17] = [
     // Partitions that stay are read on while others move.
     ("partition.assignment.strategy", "cooperative-sticky"),
     // A killed reader's partitions move within seconds; brokers take no less than 6 s by default.
@@ -34,6 +34,8 @@ const DEFAULTS: [(&str, &str); 16] = [
     // Memory of what was fetched and not yet read; librdkafka's defaults are 64 MiB and 50 MiB a broker.
     ("queued.max.messages.kbytes", "16384"),
     ("fetch.max.bytes", "8388608"),
+    // That memory is full most of the time while a backlog is read: after its wait of a second it is empty.
+    ("fetch.queue.backoff.ms", "20"),
     // A new topic, partition or match of a pattern is found within seconds.
     ("topic.metadata.refresh.interval.ms", "5000"),
     ("metadata.max.age.ms", "15000"),

@@ -41,9 +41,12 @@ const POLL: Duration = Duration::from_millis(100);
 const LINGER: Duration = Duration::from_millis(5);
 /// Bytes and number of messages that are handed on at once.
 const BUNDLE: (usize, usize) = (1 << 20, 2048);
-/// Bytes of messages that were read and are not yet with the flusher. Past them reading pauses, until
-/// half of them have gone.
+/// Bytes of messages that were read and are not yet with the flusher. Past them reading waits for room,
+/// or pauses, until half of them have gone.
 const UNDER_WAY: usize = 16 << 20;
+/// How long reading waits for room before it pauses. A pause drops what was fetched ahead, and after it
+/// librdkafka takes up to a second to fetch again; without a pause it may not go unpolled for long.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How long a partition that leaves may wait for its last commit: as long keeps the group waiting.
 const LAST_COMMIT: Duration = Duration::from_secs(15);
 /// From one look at topics and watermarks to the next.
@@ -76,6 +79,8 @@ pub(super) struct State {
     bundle: Vec<Message>,
     bundle_bytes: usize,
     under_way: Arc<Budget>,
+    /// Since when there is no room; none while there is.
+    full: Option<Instant>,
     paused: bool,
     /// Relocations that wait for their turn.
     changes: VecDeque<Change>,
@@ -109,6 +114,7 @@ impl Default for State {
             bundle: Vec::new(),
             bundle_bytes: 0,
             under_way: Arc::new(Budget::new(UNDER_WAY)),
+            full: None,
             paused: false,
             changes: VecDeque::new(),
             doing: Doing::Nothing,
@@ -166,8 +172,12 @@ impl Reader {
             if let Some(reason) = self.state.failed.take() {
                 return Stopped::Failed(reason);
             }
-            self.ease(consumer);
+            let wait_for_room = self.ease(consumer);
             self.look(consumer);
+            if wait_for_room {
+                std::thread::sleep(LINGER);
+                continue;
+            }
             match consumer.poll(if self.state.bundle.is_empty() { POLL } else { LINGER }) {
                 None => self.hand_on(),
                 Some(Ok(message)) => self.take(&message, consumer),
@@ -262,14 +272,20 @@ impl Reader {
         }
     }
 
-    /// Pauses while too much is under way, and goes on once half of it is gone.
-    fn ease(&mut self, consumer: &Consumer) {
+    /// Pauses when too much has been under way for a while, and goes on once half of it is gone. Whether the
+    /// next message is to wait instead.
+    fn ease(&mut self, consumer: &Consumer) -> bool {
         let under_way = self.state.under_way.used() + self.state.bundle_bytes;
-        let paused = if self.state.paused { under_way > UNDER_WAY / 2 } else { under_way >= UNDER_WAY };
+        let full = if self.state.paused { under_way > UNDER_WAY / 2 } else { under_way >= UNDER_WAY };
+        if !full {
+            self.state.full = None;
+        }
+        let paused = full && self.state.full.get_or_insert_with(Instant::now).elapsed() >= PATIENCE;
         if paused != self.state.paused {
             self.state.paused = paused;
             self.pause(consumer, &self.state.partitions.all());
         }
+        full && !paused
     }
 
     /// Pauses partitions, or lets them go on, as all others.
@@ -474,7 +490,7 @@ impl Reader {
         self.state.partitions = Partitions::default();
         self.state.changes.clear();
         self.state.doing = Doing::Nothing;
-        self.state.paused = false;
+        (self.state.full, self.state.paused) = (None, false);
         self.status.change(|status| {
             status.partitions.clear();
             status.paused = false;

@@ -7,6 +7,7 @@ mod check;
 mod edit;
 mod file;
 mod lead;
+mod tell;
 
 pub use edit::{Draft, LedgerText, Which};
 pub use file::{Ledger, LedgerRequest};

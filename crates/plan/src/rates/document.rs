@@ -63,6 +63,13 @@ pub struct OccurrencePlan {
     pub ratio: Option<f64>,
     /// The figure is a lower bound.
     pub censored: bool,
+    /// What the planner's method says of it from the normal days and the occurrences before it alone: as
+    /// likely exceeded as not; null where nothing was known before it.
+    #[serde(default)]
+    pub forecast_p50: Option<f64>,
+    /// The same at P95, and no less than was seen before it.
+    #[serde(default)]
+    pub forecast_p95: Option<f64>,
 }
 
 /// Where a workflow's level is going.

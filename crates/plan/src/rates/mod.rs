@@ -20,7 +20,8 @@ mod student;
 mod tell;
 
 pub use document::{EventRatePlan, GrowthAhead, GrowthPlan, GrowthScore, LoadPlan, OccurrencePlan};
+pub(crate) use growth::Factor;
 pub(crate) use past::{occurrences, run_minutes};
 pub use peaks::coming_peak;
-pub(crate) use rhythm::{Alike, Rate, Rates, Rhythm, hour_floor};
+pub(crate) use rhythm::{Alike, Learned, Rate, Rates, Rhythm, hour_floor};
 pub(crate) use tell::{event_rates, growth, load};

@@ -60,6 +60,18 @@ impl Outlook {
         })
     }
 
+    /// What would have been expected of each past occurrence, in their order, from the occurrences and the
+    /// normal days before it: the forecast held against what happened. Growth between occurrences is in the
+    /// normal days; the prior is the policy's, since one that was learned knows later occurrences too.
+    pub(crate) fn hindsight(&self) -> Vec<Option<Expected>> {
+        let before = |(place, occurrence): (usize, &Lived)| {
+            let earlier = self.lived.get(..place)?.to_vec();
+            let normal = occurrence.ratio.as_ref().and_then(|ratio| occurrence.per_min.over(ratio));
+            Self::new(earlier, normal, &Prior::default()).expected(Factor::NONE)
+        };
+        self.lived.iter().enumerate().map(before).collect()
+    }
+
     /// How the expectation came about, as a clause.
     pub(crate) fn told(&self, expected: &Expected, growth: Factor, prior: &Prior) -> String {
         let n = self.lived.len();

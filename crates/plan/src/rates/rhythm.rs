@@ -4,7 +4,7 @@
 //! week, grown. Leaves what a run draws to `demand`. The invariant: every rate says what it came from,
 //! and a rate that cannot be known is absent, never zero.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
@@ -120,21 +120,39 @@ impl<'a> Rhythm<'a> {
 
     /// Runs a minute of every workflow at an instant.
     pub(crate) fn at(&self, at: Timestamp) -> Rates<'a> {
-        let active: Vec<&EventWindows> =
-            self.context.windows.coming.iter().filter(|occurrence| occurrence.contains(at)).collect();
-        let mut rates = Rates::new();
-        for (name, learned) in &self.workflows {
-            let moves =
-                |event: &&&EventWindows| event.workflows.contains_key(*name) && holds(event, &active, name);
-            // At most one event moves a workflow at once. One whose rate is not known has none: the
-            // ordinary rate would understate it.
-            let rate = match active.iter().find(moves) {
-                Some(event) => self.in_event(learned, event, at),
-                None => self.ordinary(learned, at),
-            };
-            rates.extend(rate.map(|rate| (*name, rate)));
+        let (active, all) = (self.active(at), self.workflows.iter());
+        all.filter_map(|(name, learned)| Some((*name, self.rate(learned, at, &active)?))).collect()
+    }
+
+    /// Occurrences that are on.
+    pub(crate) fn active(&self, at: Timestamp) -> Vec<&'a EventWindows> {
+        self.context.windows.coming.iter().filter(|occurrence| occurrence.contains(at)).collect()
+    }
+
+    /// The same of some workflows, while these occurrences are on.
+    pub(crate) fn of(
+        &self,
+        at: Timestamp,
+        active: &[&EventWindows],
+        workflows: &BTreeSet<&str>,
+    ) -> Rates<'a> {
+        let known = workflows.iter().filter_map(|name| self.workflows.get_key_value(*name));
+        known.filter_map(|(name, learned)| Some((*name, self.rate(learned, at, active)?))).collect()
+    }
+
+    /// The event that moves a workflow among those that are on: at most one does at once.
+    pub(crate) fn mover<'e>(&self, name: &str, active: &[&'e EventWindows]) -> Option<&'e EventWindows> {
+        let moves = |event: &&&EventWindows| event.workflows.contains_key(name) && holds(event, active, name);
+        active.iter().find(moves).copied()
+    }
+
+    /// Runs a minute of a workflow while these occurrences are on. One whose rate in an event is not known
+    /// has none: the ordinary rate would understate it.
+    fn rate(&self, learned: &Learned<'_>, at: Timestamp, active: &[&EventWindows]) -> Option<Rate> {
+        match self.mover(&learned.measured.workflow, active) {
+            Some(event) => self.in_event(learned, event, at),
+            None => self.ordinary(learned, at),
         }
-        rates
     }
 
     /// What tells the ordinary rates of an instant from those of another.
@@ -147,14 +165,14 @@ impl<'a> Rhythm<'a> {
         }
     }
 
-    /// Runs of every workflow over a local day, told as a rate whose unit is the day.
-    pub(crate) fn on(&self, day: Date) -> Result<Rates<'a>, PlanError> {
+    /// Runs of some workflows over a local day, told as a rate whose unit is the day.
+    pub(crate) fn on(&self, day: Date, workflows: &BTreeSet<&str>) -> Result<Rates<'a>, PlanError> {
         let calendar = self.context.input.calendar;
         let (mut at, end) = (calendar.start_of_day(day)?, calendar.start_of_day(day.tomorrow()?)?);
         let quarter = SignedDuration::from_mins(15);
         let mut day = Rates::new();
         while at < end {
-            for (workflow, rate) in self.at(at) {
+            for (workflow, rate) in self.of(at, &self.active(at), workflows) {
                 let (runs, high) = (&rate.per_min * &15.into(), &rate.high * &15.into());
                 day.entry(workflow)
                     .and_modify(|sum| {
@@ -170,6 +188,16 @@ impl<'a> Rhythm<'a> {
             at = at.checked_add(quarter)?;
         }
         Ok(day)
+    }
+
+    /// Runs a minute that a workflow starts in ordinary hours of a kind, before growth: the mean, exact.
+    pub(crate) fn usual(&self, learned: &Learned<'_>, alike: Alike) -> Option<Quantity> {
+        learned.load.mean(alike.slot).or_else(|| learned.load.mean(alike.plain))
+    }
+
+    /// Growth of a workflow until hours of a kind.
+    pub(crate) fn growth_of(&self, learned: &Learned<'_>, alike: Alike) -> Factor {
+        learned.growth.after(alike.weeks)
     }
 
     /// Growth of a workflow until an instant.

@@ -5,15 +5,32 @@
 //! cent at P80 of two degrees, which is more than the golden numbers allow.
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
+use std::sync::OnceLock;
 
 /// Halvings of a right angle after which its double is settled.
 const HALVINGS: u32 = 60;
 
+/// Degrees of freedom up to which the levels that every rate asks for are remembered.
+const REMEMBERED: usize = 64;
+/// Those levels: an interval's upper end, and what is asked for in between.
+const LEVELS: [f64; 2] = [0.80, 0.95];
+static KNOWN: [[OnceLock<f64>; REMEMBERED]; LEVELS.len()] =
+    [const { [const { OnceLock::new() }; REMEMBERED] }; LEVELS.len()];
+
 /// The value that a t variable of `freedom` degrees (at least one) stays below with probability `p`.
 pub(crate) fn t_quantile(p: f64, freedom: u32) -> f64 {
     let freedom = freedom.max(1);
+    let level = LEVELS.iter().position(|level| *level == p);
+    let known = level.and_then(|level| KNOWN.get(level)?.get(usize::try_from(freedom).ok()?));
+    known.map_or_else(|| searched(p, freedom), |known| *known.get_or_init(|| searched(p, freedom)))
+}
+
+fn searched(p: f64, freedom: u32) -> f64 {
+    if p == 0.5 {
+        return 0.0;
+    }
     if p < 0.5 {
-        return -t_quantile(1.0 - p, freedom);
+        return -searched(1.0 - p, freedom);
     }
     // t = tan(angle) * sqrt(freedom), so that the search has two ends.
     let (mut low, mut high) = (0.0, FRAC_PI_2);
@@ -21,7 +38,7 @@ pub(crate) fn t_quantile(p: f64, freedom: u32) -> f64 {
         let middle = f64::midpoint(low, high);
         if 0.5 + inside(middle, freedom) / 2.0 < p { low = middle } else { high = middle }
     }
-    if p > 0.5 { f64::midpoint(low, high).tan() * f64::from(freedom).sqrt() } else { 0.0 }
+    f64::midpoint(low, high).tan() * f64::from(freedom).sqrt()
 }
 
 /// The probability that a t variable lies within `-t..t`.

@@ -60,11 +60,14 @@ fn event_rate(
         past: outlook
             .lived
             .iter()
-            .map(|occurrence| OccurrencePlan {
+            .zip(outlook.hindsight())
+            .map(|(occurrence, expected)| OccurrencePlan {
                 day: context.input.calendar.local_date(occurrence.start),
                 runs_per_min: shown(&occurrence.per_min),
                 ratio: occurrence.ratio.as_ref().map(shown),
                 censored: occurrence.censored,
+                forecast_p50: expected.as_ref().map(|expected| shown(&expected.p50)),
+                forecast_p95: expected.as_ref().map(|expected| shown(&expected.planned)),
             })
             .collect(),
         detail,

@@ -37,6 +37,23 @@ fn a_plan_is_recorded_once() {
     assert!(second.warnings.iter().any(|warning| warning.code == "open_request"));
 }
 
+/// Protects the report's list of requests: each entry is told with its state and its days, to the decision or
+/// to the plan's day, and a draft has none.
+#[test]
+fn the_plan_tells_every_request_and_how_long_it_took() {
+    let entry = |rest: &str| {
+        format!("[[request]]\npool = \"{SONNET}\"\ndimension = \"requests_per_min\"\nasked = 9000\n{rest}\n")
+    };
+    let text = [
+        entry("filed = \"2026-08-25\"\ndecided = \"2026-09-15\"\ngranted = 8000"),
+        entry("filed = \"2026-10-20\"\nevent = \"launch\""),
+        entry("drafted = \"2026-11-01\"\nevent = \"close\""),
+    ];
+    let made = plan(CLOSE, &text.concat(), &measured());
+    let told: Vec<_> = made.ledger.iter().map(|row| (row.state.as_str(), row.granted, row.days)).collect();
+    assert_eq!(told, [("decided", Some(8000), Some(21)), ("filed", None, Some(13)), ("drafted", None, None)]);
+}
+
 /// Protects a larger event from a smaller one's draft: what asks for too little, for another event, does not
 /// stand for this one.
 #[test]

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod bad_input;
+mod degradation;
 mod diff;
 mod due;
 mod filing;
@@ -11,8 +12,10 @@ mod plan;
 mod properties;
 mod rates;
 mod replay;
+mod reservations;
 mod size;
 mod spec;
+mod spend;
 mod units;
 mod windows;
 mod worksheet;

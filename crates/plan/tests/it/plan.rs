@@ -425,7 +425,12 @@ fn az5_prices_decide_where_they_are_known() {
     assert!(
         (full.break_even.unwrap() - 260.0 / (14.0 / 2_800.0 * 1_200.0 * 43_800.0 / 1_000.0)).abs() < 1e-12
     );
-    assert_eq!((full.action.as_str(), full.monthly_cost_usd.as_deref()), ("hold", Some("11700.00")));
+    // A year costs less than a month's price, twelve times.
+    assert_eq!((full.action.as_str(), full.term.as_deref()), ("hold", Some("1-year")));
+    assert_eq!(
+        (full.held_cost_usd.as_deref(), full.monthly_cost_usd.as_deref()),
+        (Some("11700.00"), Some("9945.00"))
+    );
     // On demand the same hours cost 16.20 USD each, 730 of them 11,826.
     assert_eq!((full.alternatives[0].units, full.alternatives[0].monthly_cost_usd.as_str()), (0, "11826.00"));
     let half = with(21_900);

@@ -136,6 +136,23 @@ fn occurrences_give_the_published_multipliers() {
     }
 }
 
+/// Protects the scorecard: each past occurrence is forecast from those before it alone, by the published
+/// multipliers of none, one and three of them, whatever came after.
+#[test]
+fn past_occurrences_are_forecast_from_what_was_known_before() {
+    let spec = close("{}");
+    let past = |ratios: &[f64]| {
+        let plan = plan(&spec, "", &lake(&spec, 57, |_| 6000, &[("month-end close", ratios)]));
+        event_rate(&plan, "month-end close").past.clone()
+    };
+    let one = past(&[2.4, 1.1]);
+    assert!(near(one[0].forecast_p50, 180.0) && near(one[0].forecast_p95, 382.48), "{one:?}");
+    assert!(near(one[1].forecast_p50, 207.85) && near(one[1].forecast_p95, 377.12), "{one:?}");
+    let three = past(&[1.6, 1.9, 1.7, 9.0]);
+    assert!(near(three[3].forecast_p50, 174.64) && near(three[3].forecast_p95, 264.01), "{three:?}");
+    assert!(three[3].runs_per_min > 800.0, "it came far above: {three:?}");
+}
+
 /// Protects against limits that hide demand: a throttled occurrence is a lower bound. It is marked, it
 /// raises what is planned for where it is high, and does not lower it where it is low.
 #[test]

@@ -1,7 +1,7 @@
 //! Needs by replay, and rehearsals of an instant, on the close of the invoice agent.
 
 use plimsoll_plan::{
-    LimitInstead, Measured, PlanInput, Rehearsal, Rehearsed, SampledCall, SampledRun, horizon_needs, make,
+    LimitInstead, Measured, PlanInput, Rehearsal, Rehearsed, SampledCall, SampledRun, largest_needs, make,
     rehearse,
 };
 
@@ -95,6 +95,26 @@ fn the_close_stalls_at_the_limit_of_today_and_not_at_the_need() {
     assert!((35.0..45.0).contains(&runs.l), "40 in flight: {runs:?}");
 }
 
+/// Protects page one of the report: if nothing is signed the close is refused and late, with what is asked for it
+/// is neither, by the same arrivals; a plan without replays says nothing of it.
+#[test]
+fn nothing_signed_is_told_beside_what_is_asked_for() {
+    let made = plan(CLOSE, "", &with_runs());
+    let told: Vec<_> = made.unsigned.iter().map(|row| (row.pool.as_str(), row.dimension.as_str())).collect();
+    assert_eq!(told, [(SONNET, INPUT)]);
+    assert_eq!(made.unsigned[0].workflows.len(), 1, "one workflow runs at the close");
+    let workflow = &made.unsigned[0].workflows[0];
+    assert_eq!((workflow.workflow.as_str(), workflow.tier), ("invoice-reconciliation", 1));
+    let (today, asked) = (&workflow.today, &workflow.asked);
+    assert_eq!(today.runs, asked.runs, "the same arrivals");
+    assert!(today.throttled_share > 0.01 && today.lost_share > 0.0, "{today:?}");
+    assert!(asked.throttled_share <= 0.001 && asked.lost_share == 0.0, "{asked:?}");
+    let quick = with_input(CLOSE, "", &with_runs(), as_of(), |input| {
+        make(&PlanInput { quick: true, ..*input }).unwrap()
+    });
+    assert!(quick.unsigned.is_empty());
+}
+
 /// Protects against a limit that is set nowhere: it is an error, not ignored.
 #[test]
 fn an_unknown_limit_is_refused() {
@@ -134,11 +154,11 @@ fn stresses_are_replayed_at_what_is_asked_for() {
 fn the_largest_need_of_the_horizon() {
     let made = plan(CLOSE, "", &with_runs());
     let row = made.pools[0].dimensions.iter().find(|row| row.dimension == INPUT).unwrap();
-    let needs = with_input(CLOSE, "", &with_runs(), as_of(), |input| horizon_needs(input).unwrap());
+    let needs = with_input(CLOSE, "", &with_runs(), as_of(), |input| largest_needs(input).unwrap());
     let need = needs.iter().find(|need| need.quota.dimension == INPUT).unwrap();
-    assert_eq!((need.replayed, need.p95), (row.replayed, row.p95_floor));
+    assert_eq!((Some(need.replayed), need.p95), (row.replayed, row.p95_floor));
     assert_eq!((need.event.as_deref(), need.measure.as_str()), (Some("month-end close"), "input_tokens"));
     let without_limits = CLOSE.replace("input_tokens_per_min = 750000,", "");
-    let again = with_input(&without_limits, "", &with_runs(), as_of(), |input| horizon_needs(input).unwrap());
+    let again = with_input(&without_limits, "", &with_runs(), as_of(), |input| largest_needs(input).unwrap());
     assert_eq!(needs, again);
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use plimsoll_backtest::{Call, Issued, Method, Period, Score, Trace, score};
-use plimsoll_plan::{EventRate, HorizonNeed, PlanInput, Span, Spec, horizon_needs, windows};
+use plimsoll_plan::{EventRate, LargestNeed, PlanInput, Span, Spec, largest_needs, windows};
 use plimsoll_profile::{Reader, RecordedPool, measure, recorded};
 use plimsoll_replay::{Draw, Micros};
 
@@ -58,7 +58,7 @@ pub(super) async fn backtest_lake(
     };
     let period = Period::between(first, last);
     let places = period.origins(settings.lake()).map_err(Failure::no_data)?;
-    let mut needs: Vec<Vec<HorizonNeed>> = Vec::new();
+    let mut needs: Vec<Vec<LargestNeed>> = Vec::new();
     for (nth, place) in (1..).zip(&places) {
         progress.say(&format!("{}: plan {nth} of {}", settings.lake(), places.len()));
         let as_of = instant(period.start(*place))?;
@@ -76,7 +76,7 @@ pub(super) async fn backtest_lake(
             as_of,
             quick: false,
         };
-        needs.push(horizon_needs(&input).map_err(Failure::input)?);
+        needs.push(largest_needs(&input).map_err(Failure::input)?);
     }
     let mut scores = Vec::new();
     for pool in &pools {
@@ -97,9 +97,9 @@ fn pool_scores(
     pool: &RecordedPool,
     period: Period,
     places: &[usize],
-    needs: &[Vec<HorizonNeed>],
+    needs: &[Vec<LargestNeed>],
 ) -> Result<Vec<Score>, Failure> {
-    let of_pool = |need: &&HorizonNeed| {
+    let of_pool = |need: &&LargestNeed| {
         (&need.pool, &need.account, &need.region) == (&pool.pool, &pool.account, &pool.region)
     };
     let tiers: Vec<Option<u8>> =
@@ -128,11 +128,11 @@ fn pool_scores(
                 .iter()
                 .zip(needs)
                 .map(|(origin, needs)| {
-                    let same = |need: &&HorizonNeed| need.quota.dimension == latest.quota.dimension;
+                    let same = |need: &&LargestNeed| need.quota.dimension == latest.quota.dimension;
                     let need = needs.iter().filter(of_pool).find(same);
                     // A plan that has no figure yet asks for nothing.
                     let need = need.map_or(0, |need| match method {
-                        Method::Replay => need.replayed.unwrap_or(need.p95),
+                        Method::Replay => need.replayed,
                         Method::P95 => need.p95,
                     });
                     Issued { origin: *origin, need }

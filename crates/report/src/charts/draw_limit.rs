@@ -1,9 +1,11 @@
 //! Draw against limit over time: the busiest minute of each local day, the limit as steps, the
 //! calendar's events as bands, and what is forecast for the next of them.
 //!
-//! Days on which a limit refused something are hollow and carry a triangle, since what was measured
-//! there is only a lower bound; days without any telemetry carry a dot on the base line, since they
-//! are not zero.
+//! Days on which a limit refused something are hollow, since what was measured there is only a lower
+//! bound; the highest of each stretch of them, and each inside an event, carries a triangle. Days without any
+//! telemetry carry a dot on the base line, since they are not zero.
+
+use std::collections::BTreeSet;
 
 use jiff::civil::Date;
 
@@ -100,8 +102,34 @@ impl Frame {
     }
 }
 
-fn days_between(from: Date, to: Date) -> f64 {
+pub(super) fn days_between(from: Date, to: Date) -> f64 {
     to.duration_since(from).as_hours() as f64 / 24.0
+}
+
+/// The corners of the steps of a limit between two edges; nothing where no limit is known.
+pub(super) fn limit_points(
+    limits: &[Step],
+    left: impl Fn(Date) -> f64,
+    height: impl Fn(u64) -> f64,
+    (first, last): (f64, f64),
+) -> Vec<(f64, f64)> {
+    // Only the last step before the chart begins matters to its left edge.
+    let visible = limits.iter().rposition(|s| s.from.is_none_or(|d| left(d) <= first)).unwrap_or(0);
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    for step in limits.get(visible..).unwrap_or_default() {
+        let x = step.from.map_or(first, &left).max(first);
+        if x > last {
+            break;
+        }
+        if let Some(&(_, before)) = points.last() {
+            points.push((x, before));
+        }
+        points.push((x, height(step.value)));
+    }
+    if let Some(&(_, y)) = points.last() {
+        points.push((last, y));
+    }
+    points
 }
 
 impl DrawLimit {
@@ -157,6 +185,7 @@ impl DrawLimit {
 
     fn draw_days(&self, svg: &mut Svg, placer: &mut Placer, frame: &Frame) {
         let width = (frame.day_width * 0.62).clamp(0.8, 7.0);
+        let marked = self.marked();
         for draw in &self.days {
             let x = frame.middle(draw.day);
             let Some(amount) = draw.amount else {
@@ -174,11 +203,22 @@ impl DrawLimit {
                 svg.rect("bar-over", (x - width / 2.0, y), (width, height));
             }
             placer.block((x - width / 2.0, y), (x + width / 2.0, BOTTOM));
-            if draw.throttled {
+            if marked.contains(&draw.day) {
                 svg.triangle("cens", (x, y - 4.0), 10.0);
                 placer.block((x - 5.0, y - 13.0), (x + 5.0, y));
             }
         }
+    }
+
+    /// Throttled days that carry a triangle: the highest of each stretch, and those of events.
+    fn marked(&self) -> BTreeSet<Date> {
+        let in_event = |day: Date| self.bands.iter().any(|b| (b.from..=b.to).contains(&day));
+        let stretches = self.days.chunk_by(|a, b| a.throttled == b.throttled);
+        let highest = stretches
+            .filter(|stretch| stretch.first().is_some_and(|d| d.throttled))
+            .filter_map(|stretch| stretch.iter().max_by_key(|d| (d.amount, std::cmp::Reverse(d.day))));
+        let lived = self.days.iter().filter(|d| d.throttled && in_event(d.day));
+        highest.chain(lived).map(|d| d.day).collect()
     }
 
     /// The limit in force on a day.
@@ -189,32 +229,18 @@ impl DrawLimit {
 
     /// The steps of the limit; gives back the text for the last of them.
     fn draw_limits(&self, svg: &mut Svg, placer: &mut Placer, frame: &Frame) -> Option<Text> {
-        // Only the last step before the chart begins matters to its left edge.
-        let visible =
-            self.limits.iter().rposition(|s| s.from.is_none_or(|d| frame.left(d) <= LEFT)).unwrap_or(0);
-        let steps = self.limits.get(visible..).unwrap_or_default();
-        let mut points: Vec<(f64, f64)> = Vec::new();
-        let mut shown = None;
-        for step in steps {
-            let x = step.from.map_or(LEFT, |d| frame.left(d)).max(LEFT);
-            if x > RIGHT {
-                break;
-            }
-            if let Some(&(_, before)) = points.last() {
-                points.push((x, before));
-            }
-            points.push((x, frame.y.at(step.value as f64)));
-            shown = Some(step);
-        }
-        let &(x, y) = points.last()?;
-        points.push((RIGHT, y));
+        let height = |value: u64| frame.y.at(value as f64);
+        let points = limit_points(&self.limits, |date| frame.left(date), height, (LEFT, RIGHT));
+        let begun = |s: &&Step| s.from.is_none_or(|d| frame.left(d).max(LEFT) <= RIGHT);
+        let step = self.limits.iter().rfind(begun)?;
+        let x = step.from.map_or(LEFT, |d| frame.left(d)).max(LEFT);
+        let &(_, y) = points.last()?;
         svg.polyline("limit", &points);
         for pair in points.windows(2) {
             if let [a, b] = pair {
                 placer.block((a.0 - 1.5, a.1 - 1.5), (b.0 + 1.5, b.1 + 1.5));
             }
         }
-        let step = shown?;
         let since = match step.from {
             Some(from) if frame.left(from) > LEFT => format!(" since {}", day(from)),
             _ => String::new(),

@@ -1,6 +1,6 @@
 //! All charts of a report, and the shapes that they share.
 
-use super::{draw, hours, need, reservation, runs};
+use super::{admission, busy_minute, draw, hours, need, reservation, runs, scorecard};
 use plimsoll_plan::{DimensionPlan, Measured, Plan, PoolPlan};
 use serde::Serialize;
 
@@ -41,6 +41,8 @@ pub(crate) struct Table {
 pub(crate) struct Figures {
     /// One per pool that matters, with the steps to each of its requests.
     pub(crate) pools: Vec<PoolFigures>,
+    /// The forecast held against what happened.
+    pub(crate) scorecard: Option<Figure>,
     /// Load-duration curves.
     pub(crate) reservations: Vec<Figure>,
     /// Hour by weekday.
@@ -54,6 +56,10 @@ pub(crate) struct Figures {
 pub(crate) struct PoolFigures {
     /// Draw against limit.
     pub(crate) draw: Option<Figure>,
+    /// The busiest minute by workflow.
+    pub(crate) minute: Option<Figure>,
+    /// What is reserved against what is used, where those differ.
+    pub(crate) admission: Option<Figure>,
     /// Why each ask is what it is.
     pub(crate) needs: Vec<Need>,
 }
@@ -70,6 +76,9 @@ pub(crate) struct Need {
 /// Most pools that get charts of their own; the others are in the table of limits.
 pub(super) const MOST_POOLS: usize = 4;
 
+/// Most pools whose hours of the week are drawn, side by side.
+const MOST_HOURS: usize = 2;
+
 /// Use of a limit at P95 from which a pool is drawn although nothing needs to be decided.
 pub(super) const WORTH_DRAWING: f64 = 0.5;
 
@@ -82,16 +91,19 @@ impl Figures {
             .map(|(i, pool)| pool_figures(i + 1, plan, pool, measured, local))
             .filter(|f| f.draw.is_some() || !f.needs.is_empty())
             .collect();
-        let reservations = reservation::figures(plan, local);
-        // Two charts stand side by side: none is left alone.
-        let beside = 2 - reservations.len() % 2;
         let hours = matter
             .iter()
             .enumerate()
             .filter_map(|(i, pool)| hours::figure(i + 1, pool, measured, local))
-            .take(beside)
+            .take(MOST_HOURS)
             .collect();
-        Self { pools, reservations, hours, runs: runs::figure(plan, local) }
+        Self {
+            pools,
+            scorecard: scorecard::figure(plan, local),
+            reservations: reservation::figures(plan, local),
+            hours,
+            runs: runs::figure(plan, local),
+        }
     }
 }
 
@@ -109,6 +121,8 @@ pub(super) fn pool_figures(
     };
     PoolFigures {
         draw: draw::figure(number, plan, pool, measured, local),
+        minute: busy_minute::figure(number, plan, pool, measured, local),
+        admission: admission::figure(number, pool, measured, local),
         needs: pool
             .dimensions
             .iter()

@@ -14,9 +14,6 @@ use crate::{
     names,
 };
 
-/// Most days of history shown: a year and the event of a year ago.
-const MOST_DAYS: i64 = 400;
-
 /// Days shown after the last that matters.
 const MARGIN_DAYS: i64 = 3;
 
@@ -47,9 +44,17 @@ pub(super) fn figure(
     let first = chart.days.first().map_or(chart.as_of, |d| d.day);
     let last = chart.days.last().map_or(chart.as_of, |d| d.day);
     let hollow = if chart.days.iter().any(|d| d.throttled) {
-        " \u{b7} hollow with a triangle: throttled, so at least this much"
+        " \u{b7} hollow: throttled, so at least this much; a triangle at the highest of each stretch"
     } else {
         ""
+    };
+    let over =
+        |d: &&DayDraw| !d.throttled && chart.limit_on(d.day).is_some_and(|limit| d.amount > Some(limit));
+    let passed = match chart.days.iter().filter(over).count() {
+        0 => String::new(),
+        n => {
+            format!(" \u{b7} orange: over the limit without a refusal, on {}", count(n as u64, "day", "days"))
+        }
     };
     let missing = if chart.days.iter().any(|d| d.amount.is_none()) {
         " \u{b7} small circles: no telemetry"
@@ -58,7 +63,7 @@ pub(super) fn figure(
     };
     Some(Figure {
         subtitle: format!(
-            "Busiest minute of each day, {} ({}) \u{b7} {place} \u{b7} {} to {}, {} time{hollow}{missing}",
+            "Busiest minute of each day, {} ({}) \u{b7} {place} \u{b7} {} to {}, {} time{hollow}{passed}{missing}",
             names::dimension(&dimension.dimension),
             dimension.basis,
             day(first),
@@ -78,23 +83,17 @@ pub(super) fn figure(
 fn days(measured: &Measured, pool: &PoolMeasured, measure: &str, local: &Local) -> Option<Vec<DayDraw>> {
     let drawn = series::by_day(pool, measure, local);
     let known = series::known_days(measured, local);
-    let last = *known.last()?;
-    let first = (*known.first()?).max(later(last, -MOST_DAYS));
     if drawn.is_empty() {
         return None;
     }
-    let mut days = Vec::new();
-    let mut date = first;
-    while date <= last {
-        let (amount, throttled) = match drawn.get(&date) {
+    let day = |day| {
+        let (amount, throttled) = match drawn.get(&day) {
             Some(&(amount, throttled)) => (Some(amount), throttled),
-            None => (known.contains(&date).then_some(0), false),
+            None => (known.contains(&day).then_some(0), false),
         };
-        days.push(DayDraw { day: date, amount, throttled });
-        let Ok(next) = date.tomorrow() else { break };
-        date = next;
-    }
-    Some(days)
+        DayDraw { day, amount, throttled }
+    };
+    Some(series::every_day(&known).into_iter().map(day).collect())
 }
 
 /// Occurrences, past and coming, of the events that move this pool: those that its workflows lived
@@ -136,8 +135,8 @@ fn chart(
     });
     let last = days.last().map_or(as_of, |d| d.day).max(as_of);
     let until = match &forecast {
-        Some(f) => later(f.day.max(last), MARGIN_DAYS),
-        None => later(last, AHEAD_DAYS),
+        Some(f) => series::later(f.day.max(last), MARGIN_DAYS),
+        None => series::later(last, AHEAD_DAYS),
     };
     let acting = needs_action(dimension);
     DrawLimit {
@@ -145,7 +144,7 @@ fn chart(
         days,
         bands,
         as_of,
-        file_by: dimension.file_by.filter(|_| acting),
+        file_by: dimension.file_by.filter(|day| acting && *day >= as_of),
         last_safe: dimension.last_safe.filter(|_| acting),
         forecast,
         until,
@@ -153,17 +152,12 @@ fn chart(
 }
 
 /// The dated limits; the one in force where no dates are known.
-fn limits(dimension: &DimensionPlan) -> Vec<Step> {
+pub(super) fn limits(dimension: &DimensionPlan) -> Vec<Step> {
     if dimension.limits.is_empty() {
         return dimension.limit.map(|value| Step { from: None, value }).into_iter().collect();
     }
     let steps = dimension.limits.iter();
     steps.map(|s| Step { from: s.from, value: s.value }).collect()
-}
-
-fn later(date: Date, days: i64) -> Date {
-    let span = jiff::Span::new().try_days(days);
-    span.and_then(|s| date.checked_add(s)).unwrap_or(date)
 }
 
 /// The finding: whether the limit holds at the next event, and whether it held before.
@@ -250,7 +244,7 @@ fn description(dimension: &DimensionPlan, chart: &DrawLimit) -> String {
     format!("{}.", parts.join("; "))
 }
 
-/// The days that matter: those of events, those throttled, and the busiest ordinary one.
+/// The days that matter: those of events, the highest throttled ones, and the busiest ordinary one.
 fn table(chart: &DrawLimit) -> Table {
     let event_of = |date: Date| chart.bands.iter().find(|b| (b.from..=b.to).contains(&date));
     let limit_on = |date: Date| chart.limit_on(date).map_or_else(|| NONE.to_owned(), group);
@@ -260,24 +254,30 @@ fn table(chart: &DrawLimit) -> Table {
         .filter(|d| event_of(d.day).is_none() && !d.throttled)
         .max_by_key(|d| (d.amount, std::cmp::Reverse(d.day)))
         .map(|d| d.day);
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    for draw in &chart.days {
-        let event = event_of(draw.day);
-        let what = match (event, draw.throttled) {
-            (Some(band), _) => band.name.clone(),
-            (None, true) => "throttled".to_owned(),
-            (None, false) if Some(draw.day) == ordinary => "busiest ordinary day".to_owned(),
-            (None, false) => continue,
-        };
-        let amount = match (draw.amount, draw.throttled) {
-            (None, _) => NONE.to_owned(),
-            (Some(amount), true) => format!("\u{2265} {}", group(amount)),
-            (Some(amount), false) => group(amount),
-        };
-        rows.push(vec![day_year(draw.day), what, amount, limit_on(draw.day)]);
-    }
-    let left = rows.len().saturating_sub(MOST_ROWS);
-    rows.drain(..left);
+    // Events first; what is left of the room goes to the highest of the other days.
+    let what = |draw: &DayDraw| match (event_of(draw.day), draw.throttled) {
+        (Some(band), _) => Some(band.name.clone()),
+        (None, true) => Some("throttled".to_owned()),
+        (None, false) => (Some(draw.day) == ordinary).then(|| "busiest ordinary day".to_owned()),
+    };
+    let mut told: Vec<(&DayDraw, String)> = chart.days.iter().filter_map(|d| Some((d, what(d)?))).collect();
+    told.sort_by_key(|(d, _)| {
+        let event = event_of(d.day).is_some();
+        (!event, std::cmp::Reverse(if event { None } else { d.amount }), std::cmp::Reverse(d.day))
+    });
+    told.truncate(MOST_ROWS);
+    told.sort_by_key(|(d, _)| d.day);
+    let mut rows: Vec<Vec<String>> = told
+        .into_iter()
+        .map(|(draw, what)| {
+            let amount = match (draw.amount, draw.throttled) {
+                (None, _) => NONE.to_owned(),
+                (Some(amount), true) => format!("\u{2265} {}", group(amount)),
+                (Some(amount), false) => group(amount),
+            };
+            vec![day_year(draw.day), what, amount, limit_on(draw.day)]
+        })
+        .collect();
     if let Some(f) = &chart.forecast {
         let name = event_of(f.day).map_or_else(String::new, |b| format!("{}, ", b.name));
         for (word, value) in [("mean", f.mean), ("P95", f.p95)] {

@@ -64,6 +64,28 @@ pub(super) fn known_days(measured: &Measured, local: &Local) -> BTreeSet<Date> {
     drawn.chain(started).map(|at| local.day(at)).collect()
 }
 
+/// Most days of history shown: a year and the event of a year ago.
+const MOST_DAYS: i64 = 400;
+
+/// Every day from the first known to the last, those between them that are unknown too.
+pub(super) fn every_day(known: &BTreeSet<Date>) -> Vec<Date> {
+    let Some((first, last)) = known.first().zip(known.last()) else { return Vec::new() };
+    let mut date = (*first).max(later(*last, -MOST_DAYS));
+    let mut days = Vec::new();
+    while date <= *last {
+        days.push(date);
+        let Ok(next) = date.tomorrow() else { break };
+        date = next;
+    }
+    days
+}
+
+/// So many days later; the same day where that is out of range.
+pub(super) fn later(date: Date, days: i64) -> Date {
+    let span = jiff::Span::new().try_days(days);
+    span.and_then(|s| date.checked_add(s)).unwrap_or(date)
+}
+
 /// By local day: the busiest minute, and whether anything was refused.
 pub(super) fn by_day(pool: &PoolMeasured, measure: &str, local: &Local) -> BTreeMap<Date, (u64, bool)> {
     let mut days: BTreeMap<Date, (u64, bool)> = BTreeMap::new();

@@ -1,11 +1,11 @@
 //! What breaks, when, and for whom, if nothing is signed.
 
-use plimsoll_plan::{DimensionPlan, Plan, PoolPlan};
+use plimsoll_plan::{DimensionPlan, Plan, PoolPlan, UnsignedPlan, UnsignedWorkflow};
 use serde::Serialize;
 
 use crate::{
     figures::{needs_action, of_minutes, whereabouts},
-    format::{about, compact, day_long, ratio},
+    format::{self, about, compact, count, day_long, duration_ms, percent, ratio},
     local::Local,
     names,
 };
@@ -21,6 +21,9 @@ const WORTH_NAMING: f64 = 0.05;
 pub(crate) struct Break {
     /// From when: "30 November 2026, 09:00".
     pub(crate) when: String,
+    /// Its day alone, or "now".
+    #[serde(skip)]
+    pub(crate) day: String,
     /// What happens.
     pub(crate) text: String,
 }
@@ -56,27 +59,92 @@ fn describe(plan: &Plan, pool: &PoolPlan, dimension: &DimensionPlan, limit: u64,
     let words = names::dimension(&dimension.dimension);
     let (floor, used) = (dimension.p95_floor, dimension.p95_floor as f64 / limit.max(1) as f64);
     let consequence = if floor > limit {
-        let refused = 1.0 - limit as f64 / floor as f64;
         format!(
-            "P95 demand of {} {words} is {} the limit of {}: about {} of it has to wait or is refused",
+            "at P95 the demand of {} {words} is {} the limit of {}, so about {} of it waits or is refused",
             compact(floor as f64),
             ratio(used),
             compact(limit as f64),
-            about(refused)
+            about(1.0 - limit as f64 / floor as f64)
         )
     } else {
         format!(
-            "P95 demand of {} {words} fills {} of the limit of {}: no headroom for drift, a spike or retries",
+            "at P95 the demand of {} {words} fills {} of the limit of {}, which leaves no headroom for drift, a spike or retries",
             compact(floor as f64),
             about(used),
             compact(limit as f64)
         )
     };
     let hit = who(plan, pool);
-    let fix =
-        if dimension.fix_first { "; the setting named above brings it under, without a request" } else { "" };
     let who = if hit.is_empty() { String::new() } else { format!("; it hits {}", hit.join(", ")) };
-    Break { when, text: format!("{place}: {consequence}{who}{fix}.") }
+    let rest = if dimension.fix_first {
+        " The setting named above brings it under the limit, without a request.".to_owned()
+    } else {
+        let of_pool =
+            |u: &&UnsignedPlan| u.pool == pool.pool && u.account == pool.account && u.region == pool.region;
+        plan.unsigned.iter().find(of_pool).map_or_else(String::new, replayed)
+    };
+    let day = dimension.event_start.map_or_else(|| "now".to_owned(), |start| format::day(local.day(start)));
+    Break { when, day, text: format!("{place}: {consequence}{who}.{rest}") }
+}
+
+/// What replays of that instant showed, with and without what is asked for.
+fn replayed(unsigned: &UnsignedPlan) -> String {
+    let n = count(unsigned.seeds, "replay", "replays");
+    let harmed: Vec<&UnsignedWorkflow> = unsigned.workflows.iter().filter(|w| is_harmed(w)).collect();
+    if harmed.is_empty() {
+        return format!(
+            " In {n} of measured runs at these rates today\u{2019}s limit refuses no more than the one asked for; P95 is what speaks for it."
+        );
+    }
+    let told: Vec<String> = harmed.iter().map(|w| harm(w)).collect();
+    let mut spared: Vec<u8> = unsigned
+        .workflows
+        .iter()
+        .filter(|w| harmed.iter().all(|h| h.tier != w.tier))
+        .map(|w| w.tier)
+        .collect();
+    spared.sort_unstable();
+    spared.dedup();
+    let spared = match spared.as_slice() {
+        [] => String::new(),
+        [tier] => format!(" Tier {tier} is not touched."),
+        tiers => {
+            let tiers: Vec<String> = tiers.iter().map(u8::to_string).collect();
+            format!(" Tiers {} are not touched.", tiers.join(", "))
+        }
+    };
+    format!(" In the worst of {n} of measured runs: {}.{spared}", told.join("; "))
+}
+
+/// Whether today's limits do more to a workflow than those asked for.
+pub(super) fn is_harmed(workflow: &UnsignedWorkflow) -> bool {
+    let (today, asked) = (&workflow.today, &workflow.asked);
+    today.throttled_share > asked.throttled_share || today.lost_share > asked.lost_share
+}
+
+/// What it is, beside what it would be.
+fn harm(workflow: &UnsignedWorkflow) -> String {
+    let (today, asked) = (&workflow.today, &workflow.asked);
+    let mut parts = vec![format!(
+        "{} of its calls are refused at first ({} with what is asked for)",
+        percent(today.throttled_share),
+        percent(asked.throttled_share)
+    )];
+    if today.lost_share > asked.lost_share {
+        parts.push(format!(
+            "{} of its runs are lost ({})",
+            percent(today.lost_share),
+            percent(asked.lost_share)
+        ));
+    }
+    if let Some(p95) = today.completion_p95_ms {
+        let with = asked.completion_p95_ms.map_or_else(String::new, |ms| format!(" ({})", duration_ms(ms)));
+        let promised = workflow
+            .slo_p95_s
+            .map_or_else(String::new, |s| format!(", where {} is promised", duration_ms(s as f64 * 1e3)));
+        parts.push(format!("a run takes {} at P95{with}{promised}", duration_ms(p95)));
+    }
+    format!("{}, tier {}: {}", workflow.workflow, workflow.tier, parts.join(", "))
 }
 
 /// The workflows that draw there, with their tiers.

@@ -1,15 +1,19 @@
-//! The decisions that a plan asks for, in the order of their dates: requests, reservations, and what
-//! can be done on any day because it needs no provider.
+//! The decisions that a plan asks for, in the order of their dates: requests, reservations, and what needs
+//! no provider.
+//!
+//! What is cheaper comes first: a setting that mends a limit that is passed already stands at the top, one that
+//! makes a request smaller right before that request.
 
 use jiff::civil::Date;
 use plimsoll_plan::{CheaperFix, DimensionPlan, Plan, QuotaRequest, ReservationPlan};
 use serde::Serialize;
 
+use super::sign_off::Kind;
 use crate::{
     figures::{sample, whereabouts},
-    format::{NONE, about, compact, day, group, percent, ratio, usd},
+    format::{NONE, about, compact, day, percent, ratio, usd},
     local::Local,
-    names,
+    names, plain,
 };
 
 /// Most decisions on page one.
@@ -38,23 +42,38 @@ pub(crate) struct Decision {
     pub(crate) n: String,
     /// Who.
     pub(crate) owner: Option<String>,
+    /// What is signed, which says who signs.
+    #[serde(skip)]
+    pub(crate) kind: Kind,
 }
 
 /// The decisions, and how many more there are.
 pub(super) fn list(plan: &Plan, local: &Local) -> (Vec<Decision>, usize) {
+    let today = local.day(plan.as_of);
     let mut dated: Vec<(Option<Date>, Decision)> = Vec::new();
+    let (mut first, mut before, mut any) = (Vec::new(), Vec::new(), Vec::new());
+    for fix in &plan.cheaper_first {
+        let dimension = super::one::dimensions(plan)
+            .find(|(pool, d)| pool.pool == fix.pool && d.dimension == fix.dimension)
+            .map(|(_, d)| d);
+        let asked = plan.quota_requests.iter().find(|r| r.pool == fix.pool && r.dimension == fix.dimension);
+        match (dimension, asked) {
+            (Some(d), _) if d.fix_first => first.push((Some(today), of_fix(fix, dimension, "now"))),
+            (_, Some(r)) => before.push((Some(due(r)), of_fix(fix, dimension, "before filing"))),
+            _ => any.push((None, of_fix(fix, dimension, "any day"))),
+        }
+    }
+    dated.append(&mut first);
+    dated.append(&mut before);
     for (i, request) in plan.quota_requests.iter().enumerate() {
-        let due = if request.decision == "planned" { request.file_by } else { request.last_safe };
-        dated.push((Some(due), of_request(plan, request, i + 1, local)));
+        dated.push((Some(due(request)), of_request(plan, request, i + 1, local)));
     }
     for reservation in &plan.reservations {
         if !matches!(reservation.action.as_str(), "hold" | "unknown") {
             dated.push((reservation.until, of_reservation(plan, reservation)));
         }
     }
-    for fix in &plan.cheaper_first {
-        dated.push((None, of_fix(plan, fix)));
-    }
+    dated.append(&mut any);
     // Stable: within a day the plan's own order stands, and what has no date comes last.
     dated.sort_by_key(|(due, _)| (due.is_none(), *due));
     let left = dated.len().saturating_sub(MOST);
@@ -62,10 +81,19 @@ pub(super) fn list(plan: &Plan, local: &Local) -> (Vec<Decision>, usize) {
     (dated.into_iter().map(|(_, d)| d).collect(), left)
 }
 
+/// The day by which a request is to be filed: in good time, or the last safe one where that has passed.
+fn due(request: &QuotaRequest) -> Date {
+    if request.decision == "planned" { request.file_by } else { request.last_safe }
+}
+
 fn of_request(plan: &Plan, request: &QuotaRequest, number: usize, local: &Local) -> Decision {
     let (when, note) = match request.decision.as_str() {
         "planned" => (day(request.file_by), format!("file by; last safe {}", day(request.last_safe))),
         "late" => ("late".to_owned(), format!("last safe was {}", day(request.last_safe))),
+        _ if request.file_by < local.day(plan.as_of) => (
+            day(request.last_safe),
+            format!("last safe day; {} would have been in good time", day(request.file_by)),
+        ),
         _ => (day(request.last_safe), format!("last safe day; file by {}", day(request.file_by))),
     };
     let found = super::one::dimensions(plan).find(|(pool, d)| {
@@ -87,6 +115,7 @@ fn of_request(plan: &Plan, request: &QuotaRequest, number: usize, local: &Local)
         why: found.map_or_else(String::new, |(_, d)| reason(d, local)),
         n: found.map_or_else(String::new, |(_, d)| evidence(d)),
         owner: request.owner.clone(),
+        kind: Kind::Quota,
     }
 }
 
@@ -140,41 +169,42 @@ fn of_reservation(plan: &Plan, reservation: &ReservationPlan) -> Decision {
         place: names::pool(&reservation.pool),
         anchor: None,
         change: format!("{} \u{2192} {} {}", reservation.held, reservation.recommended, reservation.unit),
-        why: format!("{}{cost}", reservation.reason.trim_end_matches('.')),
+        why: format!("{}{cost}", plain::sentence(reservation.reason.trim_end_matches('.'))),
         n: String::new(),
         owner,
+        kind: Kind::of(reservation),
     }
 }
 
-fn of_fix(plan: &Plan, fix: &CheaperFix) -> Decision {
-    let missing = super::one::dimensions(plan)
-        .find(|(pool, d)| pool.pool == fix.pool && d.dimension == fix.dimension)
-        .and_then(|(_, d)| Some(d.need.saturating_sub(d.limit?)))
-        .filter(|gap| *gap > 0);
-    let of_gap = match missing {
-        Some(gap) if fix.frees >= gap => ", more than what is missing".to_owned(),
-        Some(gap) => format!(", about {} of what is missing", about(fix.frees as f64 / gap as f64)),
-        None => String::new(),
-    };
+fn of_fix(fix: &CheaperFix, dimension: Option<&DimensionPlan>, when: &str) -> Decision {
+    let words = names::dimension(&fix.dimension);
     let place = match &fix.workflow {
         Some(workflow) => format!("{workflow} on {}", names::model(&fix.pool)),
         None => names::pool(&fix.pool),
     };
+    let why = plain::sentence(fix.detail.trim_end_matches('.'));
     Decision {
-        when: "any day".to_owned(),
+        when: when.to_owned(),
         note: "no request needed".to_owned(),
-        urgent: false,
+        urgent: when == "now",
         what: names::fix(&fix.fix),
         place,
         anchor: None,
         change: format!("frees {}", compact(fix.frees as f64)),
-        why: format!(
-            "{}; frees {} {} at the peak{of_gap}",
-            fix.detail.trim_end_matches('.'),
-            group(fix.frees),
-            names::dimension(&fix.dimension)
-        ),
+        why: match dimension.and_then(|d| of_gap(fix, d)) {
+            Some(gap) => format!("{why}; frees {gap} of the {words} that are missing"),
+            None => format!("{why}; frees {} {words} at the peak", compact(fix.frees as f64)),
+        },
         n: String::new(),
         owner: fix.owner.clone(),
+        kind: Kind::Setting,
     }
+}
+
+/// How much of what a limit lacks a fix frees, the headroom on it included.
+fn of_gap(fix: &CheaperFix, dimension: &DimensionPlan) -> Option<String> {
+    let missing = dimension.need.checked_sub(dimension.limit?).filter(|gap| *gap > 0)?;
+    let headroom = dimension.need as f64 / dimension.p95_floor.max(1) as f64;
+    let frees = fix.frees as f64 * headroom.max(1.0) / missing as f64;
+    Some(if frees >= 1.0 { "all".to_owned() } else { format!("about {}", about(frees)) })
 }

@@ -1,6 +1,7 @@
-//! At most four figures that sum a plan up; one that is not known is left out, not shown as zero.
+//! At most four figures that sum a plan up: what to file, how tight the tightest limit is, what reserved units
+//! cost now and after, and what stays unpaid or waits. One that is not known is left out, not shown as zero.
 
-use plimsoll_plan::{Plan, ReservationPlan};
+use plimsoll_plan::{Plan, ReservationPlan, UnsignedWorkflow};
 use rust_decimal::Decimal;
 use serde::Serialize;
 
@@ -24,8 +25,8 @@ pub(crate) struct KeyFigure {
 }
 
 pub(super) fn list(plan: &Plan, local: &Local) -> Vec<KeyFigure> {
-    let candidates =
-        [Some(requests(plan)), tightest(plan, local), cost(plan), idle(plan), next_event(plan, local)];
+    let harm = harm(plan, local).or_else(|| tightest(plan, local));
+    let candidates = [Some(requests(plan)), harm, cost(plan), idle(plan), next_event(plan, local)];
     candidates.into_iter().flatten().take(MOST).collect()
 }
 
@@ -45,6 +46,24 @@ fn requests(plan: &Plan) -> KeyFigure {
     } else {
         KeyFigure { figure: "none".to_owned(), what: "no request to file".to_owned() }
     }
+}
+
+/// What happens to the most urgent tier that is hit if nothing is signed.
+fn harm(plan: &Plan, local: &Local) -> Option<KeyFigure> {
+    let hit = plan.unsigned.iter().flat_map(|u| u.workflows.iter().map(move |w| (u, w)));
+    let (unsigned, workflow) = hit.filter(|(_, w)| super::breaks::is_harmed(w)).min_by(|a, b| {
+        let harm = |w: &UnsignedWorkflow| w.today.throttled_share;
+        a.1.tier.cmp(&b.1.tier).then(harm(b.1).total_cmp(&harm(a.1)))
+    })?;
+    Some(KeyFigure {
+        figure: about(workflow.today.throttled_share),
+        what: format!(
+            "of the calls of {}, tier {}, refused on {} if nothing is signed",
+            workflow.workflow,
+            workflow.tier,
+            day(local.day(unsigned.at))
+        ),
+    })
 }
 
 /// The limit that is closest to being passed, or farthest beyond.

@@ -8,9 +8,14 @@ mod breaks;
 mod decisions;
 mod key_figures;
 mod one;
+mod past_requests;
+mod sign_off;
 mod trust;
+mod warnings;
 
 pub(crate) use breaks::Break;
 pub(crate) use decisions::Decision;
 pub(crate) use key_figures::KeyFigure;
 pub(crate) use one::Page;
+pub(crate) use sign_off::SignOff;
+pub(crate) use warnings::Warned;

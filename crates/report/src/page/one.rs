@@ -1,6 +1,9 @@
 //! Page one as a whole: what its parts say, in the order in which they are read.
 
-use super::{Break, Decision, KeyFigure, breaks, decisions, key_figures, trust};
+use super::{
+    Break, Decision, KeyFigure, SignOff, Warned, breaks, decisions, key_figures, past_requests, sign_off,
+    trust, warnings,
+};
 use plimsoll_plan::{DimensionPlan, Plan, PoolPlan};
 use serde::Serialize;
 
@@ -25,6 +28,12 @@ pub(crate) struct Page {
     pub(crate) breaks: Vec<Break>,
     /// How far the data can be trusted, one statement each.
     pub(crate) trust: Vec<String>,
+    /// What is open with providers, and what came of the last request.
+    pub(crate) requests: Vec<String>,
+    /// Who signs what by when.
+    pub(crate) sign_off: Vec<SignOff>,
+    /// Warnings by kind.
+    pub(crate) warnings: Vec<Warned>,
     /// The command that makes this plan again.
     pub(crate) command: String,
 }
@@ -32,15 +41,19 @@ pub(crate) struct Page {
 impl Page {
     pub(crate) fn new(plan: &Plan, local: &Local) -> Self {
         let (decisions, decisions_left) = decisions::list(plan, local);
+        let breaks = breaks::list(plan, local);
         Self {
             verdict: verdict(plan),
             date: format::day_long(local.day(plan.as_of)),
             city: local.city(),
             key_figures: key_figures::list(plan, local),
+            sign_off: sign_off::list(plan, &decisions, &breaks),
             decisions,
             decisions_left,
-            breaks: breaks::list(plan, local),
+            breaks,
             trust: trust::list(plan),
+            requests: past_requests::list(plan),
+            warnings: warnings::list(plan),
             command: format!("plimsoll plan --spec plan.toml --as-of {}", plan.as_of),
         }
     }

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use plimsoll_plan::Plan;
 
-use crate::format::{count, group, percent};
+use crate::{
+    figures::score,
+    format::{count, group, percent},
+};
 
 pub(super) fn list(plan: &Plan) -> Vec<String> {
     let history = &plan.history;
@@ -27,6 +30,21 @@ pub(super) fn list(plan: &Plan) -> Vec<String> {
             1 => format!("{event}: measured once, which is no trend"),
             n => format!("{event}: measured {} times", group(u64::from(n))),
         });
+    }
+    let score = score(plan);
+    if score.forecast > 0 {
+        out.push(format!(
+            "past forecasts: {} of {} stayed within P95",
+            score.within,
+            count(score.forecast as u64, "occurrence", "occurrences")
+        ));
+    }
+    if score.above_declared > 0 {
+        out.push(format!(
+            "{} of {} started more runs a minute than plan.toml declares for the next",
+            score.above_declared,
+            count(score.with_declared as u64, "past occurrence", "past occurrences")
+        ));
     }
     out.push(if history.censored > 0.0 {
         format!("{} of busy minutes throttled: demand there is a lower bound", percent(history.censored))

@@ -33,7 +33,7 @@ fn a_request_says_where_it_comes_from_and_when_it_is_filed() -> Fallible {
         detail: Some("every slot is taken".to_owned()),
     });
     let out = render(&plan, &measured()?, &Templates::default())?;
-    for text in [&out.html, &out.markdown] {
+    for text in [&out.html.replace('\u{a0}', " "), &out.markdown] {
         let words = [
             &detail,
             "54,000 and 118,800",

@@ -27,10 +27,29 @@ fn the_waterfall_as_svg() -> Fallible {
     Ok(())
 }
 
+/// Protects the drawings that measured data feed: the busiest minute with its outlines and its limit, the gap
+/// between admission and settlement, and the scorecard with its hollow triangles.
+#[test]
+fn charts_of_measured_data_as_svg() -> Fallible {
+    let out = render(&plan()?, &measured()?, &Templates::default())?;
+    for id in ["minute-1", "scorecard"] {
+        let chart = out
+            .html
+            .split("<svg")
+            .find(|s| s.contains(&format!("{id}-t")))
+            .and_then(|s| s.split("</svg>").next())
+            .ok_or(id)?;
+        insta::assert_snapshot!(format!("{id}.svg"), format!("<svg{chart}</svg>").replace("><", ">\n<"));
+    }
+    assert!(out.html.contains("admission-") && out.html.contains("class=\"reserved\""));
+    Ok(())
+}
+
 /// Protects the signer: both documents carry the same verdict, decisions and command.
 #[test]
 fn says_what_the_page_says() -> Fallible {
     let out = render(&plan()?, &measured()?, &Templates::default())?;
+    let html = out.html.replace('\u{a0}', " ");
     for text in [
         "a minute on claude-sonnet-4.5: file for 2,500,000 by 9 November",
         "1M \u{2192} 2.5M",
@@ -39,7 +58,7 @@ fn says_what_the_page_says() -> Fallible {
         "measured 3 times",
     ] {
         assert!(out.markdown.contains(text), "{text} in Markdown");
-        assert!(out.html.contains(text), "{text} in HTML");
+        assert!(html.contains(text), "{text} in HTML");
     }
     Ok(())
 }
