@@ -113,8 +113,9 @@ impl Requests {
     }
 
     /// At most so many of them. Clients are taken in an order of chance for as long as they fit, whole;
-    /// where not even one does, or nobody tells them apart, each request stays with the same
-    /// probability, which makes arrivals more even than they were. Deterministic by seed.
+    /// where less than half of what may stay is found so, since one client is too large or nobody tells
+    /// them apart, each request stays with the same probability, which makes arrivals more even than they
+    /// were. Deterministic by seed.
     #[must_use]
     pub fn sampled(mut self, most: usize, seed: u64) -> Self {
         if self.requests.len() <= most {
@@ -136,7 +137,7 @@ impl Requests {
                 left -= sizes[client];
             }
         }
-        if left < most {
+        if left <= most / 2 {
             self.requests.retain(|request| kept.get(request.client as usize).copied().unwrap_or(false));
             return self;
         }

@@ -80,7 +80,9 @@ pub(super) async fn backtest_lake(
     }
     let mut scores = Vec::new();
     for pool in &pools {
-        scores.extend(pool_scores(&spec, pool, period, &places, &needs)?);
+        let alone = pools.iter().filter(|other| other.pool == pool.pool).count() == 1;
+        let name = if alone { pool.pool.clone() } else { full_name(pool) };
+        scores.extend(pool_scores(&spec, (&name, pool), period, &places, &needs)?);
     }
     Ok(scores)
 }
@@ -91,10 +93,16 @@ fn beside(lake: &str) -> Option<PathBuf> {
     file.is_file().then_some(file)
 }
 
+/// A pool's key with its account and region, where a key alone is not enough.
+fn full_name(pool: &RecordedPool) -> String {
+    let parts = [Some(&pool.pool), pool.account.as_ref(), pool.region.as_ref()];
+    parts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(" ")
+}
+
 /// Scores of what the latest plan says that one pool counts.
 fn pool_scores(
     spec: &Spec,
-    pool: &RecordedPool,
+    (name, pool): (&str, &RecordedPool),
     period: Period,
     places: &[usize],
     needs: &[Vec<LargestNeed>],
@@ -117,7 +125,7 @@ fn pool_scores(
             }
         };
         let trace = Trace {
-            name: pool.pool.clone(),
+            name: name.to_owned(),
             quota: latest.quota.clone(),
             period,
             calls: pool.calls.iter().map(call).collect(),
