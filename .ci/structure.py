@@ -12,21 +12,23 @@ LONGEST = 600
 # An arrow points only down the list of layers; `plimsoll` may use all.
 LAYERS = {
     "assembly": set(),
+    "backtest": {"plan", "replay", "rows"},
     "calendar": {"toml"},
     "catalog": {"toml"},
-    "ingest": {"lake", "otlp"},
+    "ingest": {"lake", "otlp", "rows"},
     "lake": {"toml"},
     "otlp": {"toml"},
     "plan": {"replay", "catalog", "calendar", "toml"},
     "profile": {"lake", "assembly", "plan", "catalog", "calendar", "toml"},
     "replay": {"catalog", "calendar"},
     "report": {"plan", "replay", "catalog", "calendar"},
+    "rows": set(),
     "scenario": {"calendar", "toml"},
     "toml": set(),
     "web": {"report", "profile", "lake", "plan"},
 }
 # These build in seconds and can be tested without a disk: no I/O, no engine.
-PURE = {"assembly", "calendar", "catalog", "otlp", "plan", "replay", "toml"}
+PURE = {"assembly", "backtest", "calendar", "catalog", "otlp", "plan", "replay", "rows", "toml"}
 HEAVY = {"tokio", "datafusion", "object_store", "deltalake-core", "axum", "tonic", "reqwest"}
 ITEM = re.compile(
     r"^(pub(\([a-z]+\))? )?(async |const |unsafe )*(fn|struct|enum|union|trait|impl|static|type|macro_rules!)\b"

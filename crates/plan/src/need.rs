@@ -232,7 +232,7 @@ fn tightest<'c, 't: 'c>(of: &mut dyn Iterator<Item = &'c Candidate<'t>>) -> Opti
 }
 
 /// The policy's percentile over the busy minutes of the history: sustained use, as it was measured.
-fn busy_minutes(context: &Context<'_>, pool: &PoolMeasured, counted: &Counted) -> Option<Demand> {
+pub(crate) fn busy_minutes(context: &Context<'_>, pool: &PoolMeasured, counted: &Counted) -> Option<Demand> {
     let Kind::PerMinute(measure) = &counted.kind else { return None };
     let stat = |stage: &str| pool.per_minute.get(&format!("{stage}.{measure}")).filter(|stat| stat.n > 0);
     let (admission, settlement) = (stat("admission"), stat("settlement"));
@@ -320,7 +320,7 @@ fn row(context: &Context<'_>, counted: &Counted, chosen: &Candidate<'_>) -> Dime
 
 /// Past occurrences of an event that its drawing workflows lived, and the share of their attempts
 /// that a limit refused.
-fn past(context: &Context<'_>, demand: &Demand, event: &str) -> (u32, f64) {
+pub(crate) fn past(context: &Context<'_>, demand: &Demand, event: &str) -> (u32, f64) {
     let lived: Vec<_> = demand
         .parts
         .iter()

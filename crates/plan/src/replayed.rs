@@ -8,12 +8,11 @@ use plimsoll_replay::{PartsPerMillion, Replay, Search, need};
 use crate::ReplayPlan;
 use crate::context::{Context, PoolId};
 use crate::demand::{Counted, Kind};
-use crate::quantity::Quantity;
 use crate::rates::Rates;
 use crate::stage::Stage;
 
 /// Times that the same hour is replayed, each with arrivals of its own.
-const SEEDS: u64 = 5;
+pub const REPLAY_SEEDS: u64 = 5;
 
 /// Calls that a search replays for each limit that it tries, over all seeds: a limit that binds at so
 /// many calls is known far better than the rates are.
@@ -35,9 +34,8 @@ pub(crate) fn replayed(
     }
     let stage = Stage::one(context, pool, counted);
     let cast = stage.cast(rates)?;
-    let wanted = CALLS / SEEDS as f64 / cast.calls_per_min.max(f64::MIN_POSITIVE);
-    let minutes = wanted.clamp(MINUTES.0, MINUTES.1);
-    let cases = cast.cases(minutes, SEEDS)?;
+    let minutes = replay_minutes(cast.calls_per_min);
+    let cases = cast.cases(minutes, REPLAY_SEEDS)?;
     // The amount is what is searched for.
     let world = stage.world(|_, _| Some(0));
     let replay = Replay::new(&world, &cast.runs).ok()?;
@@ -46,18 +44,21 @@ pub(crate) fn replayed(
         most: found.most,
         upper: found.upper,
         minutes: minutes.round() as u64,
-        seeds: SEEDS,
+        seeds: REPLAY_SEEDS,
         runs: cast.runs.len() as u64,
         operations: found.operations,
         monotone: found.monotone,
     })
 }
 
+/// Minutes of one replay at so many calls a minute.
+#[must_use]
+pub fn replay_minutes(calls_per_min: f64) -> f64 {
+    let wanted = CALLS / REPLAY_SEEDS as f64 / calls_per_min.max(f64::MIN_POSITIVE);
+    wanted.clamp(MINUTES.0, MINUTES.1)
+}
+
 /// Shares of operations that may be throttled, by tier.
 pub(crate) fn targets(context: &Context<'_>) -> Vec<PartsPerMillion> {
-    let target = &context.spec().policy.throttle_target;
-    let million = Quantity::from(1_000_000);
-    [&target.tier0, &target.tier1, &target.tier2, &target.tier3]
-        .map(|share| PartsPerMillion(u32::try_from((share * &million).floor()).unwrap_or(u32::MAX)))
-        .to_vec()
+    context.spec().policy.throttle_target.by_tier()
 }

@@ -257,7 +257,7 @@ fn is_on(pool: &PoolId, call: &SampledCall) -> bool {
 }
 
 /// A limit as its provider enforces it.
-fn quota(context: &Context<'_>, id: &PoolId, counted: &Counted, most: u64) -> Quota {
+pub(crate) fn quota(context: &Context<'_>, id: &PoolId, counted: &Counted, most: u64) -> Quota {
     let entry = context.entry(&id.pool);
     let described = entry.and_then(|entry| entry.dimension(&counted.dimension));
     let window = Window(counted.window_s);

@@ -76,6 +76,8 @@ pub(crate) enum Command {
     Limits(commands::limits::Limits),
     /// An instant of the calendar, replayed with measured runs: who is throttled, who waits, at which limits.
     Replay(commands::replay::Replay),
+    /// Plans made from the first part of a history, held against the rest: what was covered, at which cost.
+    Backtest(commands::backtest::Backtest),
     /// Why a number is what it is: what each span was recognised as, by which rule, and what was ignored.
     Explain(commands::explain::Explain),
     /// What to mend in the telemetry, what costs most trust first.

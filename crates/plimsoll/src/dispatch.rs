@@ -33,6 +33,7 @@ pub(crate) async fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Ledger(ledger) => ledger.run(format),
         Command::Limits(limits) => limits.run(&settings, format),
         Command::Replay(replay) => replay.run(&settings, format).await,
+        Command::Backtest(backtest) => backtest.run(&settings, format).await,
         Command::Explain(explain) => explain.run(&settings, format).await,
         Command::Doctor(doctor) => doctor.run(&settings, format).await,
         Command::Export(export) => export.run(&settings, format).await,

@@ -87,6 +87,22 @@ pub(crate) fn line(text: &str) -> Result<(), Failure> {
     ended(writeln!(io::stdout().lock(), "{text}").map_err(Failure::from))
 }
 
+/// Rows under a header, each column as wide as its widest text.
+pub(crate) fn columns<const N: usize>(header: [&str; N], rows: &[[String; N]]) -> String {
+    let widths: [usize; N] = std::array::from_fn(|at| {
+        let texts = rows.iter().filter_map(|row| row.get(at)).map(String::len);
+        texts.chain(header.get(at).map(|name| name.len())).max().unwrap_or(0)
+    });
+    let line = |texts: &[String; N]| {
+        let padded: Vec<String> =
+            texts.iter().zip(widths).map(|(text, width)| format!("{text:<width$}")).collect();
+        padded.join("  ").trim_end().to_owned()
+    };
+    let mut lines = vec![line(&header.map(str::to_owned))];
+    lines.extend(rows.iter().map(line));
+    lines.join("\n")
+}
+
 /// A reader that has seen enough (`| head`) is no failure.
 fn ended(written: Result<(), Failure>) -> Result<(), Failure> {
     match written {

@@ -80,6 +80,35 @@ impl Arrivals {
         Ok(Self::sorted(arrivals))
     }
 
+    /// Those from an instant up to another.
+    #[must_use]
+    pub fn between(&self, from: Micros, until: Micros) -> Self {
+        let within = |&&(at, _): &&(Micros, u32)| from <= at && at < until;
+        Self(self.0.iter().filter(within).copied().collect())
+    }
+
+    /// The same arrivals so many times as often, so that what came together still does: each as many
+    /// times as keeps the sum of all weights so far nearest to what it should be, up to the next whole
+    /// number of times. Weights are what runs draw, by their place.
+    ///
+    /// # Errors
+    /// Where the factor is negative or no number.
+    pub fn times(&self, factor: f64, weight: impl Fn(u32) -> u64) -> Result<Self, ReplayError> {
+        if !(factor.is_finite() && factor >= 0.0) {
+            return Err(ReplayError::Factor { factor: factor.to_string() });
+        }
+        let mut due = 0.0;
+        let mut arrivals = Vec::with_capacity((self.0.len() as f64 * factor) as usize + 1);
+        for arrival in &self.0 {
+            let weight = weight(arrival.1).max(1) as f64;
+            due += factor * weight;
+            let times = (due / weight).round().clamp(factor.floor(), factor.ceil());
+            due -= times * weight;
+            arrivals.extend(std::iter::repeat_n(*arrival, times as usize));
+        }
+        Ok(Self(arrivals))
+    }
+
     fn sorted(mut arrivals: Vec<(Micros, u32)>) -> Self {
         arrivals.sort_unstable();
         Self(arrivals)

@@ -132,6 +132,12 @@ pub enum ReplayError {
         /// Its name.
         workflow: String,
     },
+    /// A factor that cannot be.
+    #[error("arrivals cannot come {factor} times as often: give a number from 0")]
+    Factor {
+        /// What was asked for.
+        factor: String,
+    },
     /// A need of which nothing is known.
     #[error("no call that was replayed draws on {dimension}: measure some, or leave the limit out")]
     NoDemand {

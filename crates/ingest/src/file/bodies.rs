@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read};
 
 use plimsoll_otlp::Encoding;
+use plimsoll_rows::Field;
 
-use super::columns::Field;
 use super::content::{Content, Reader};
 use super::error::FileError;
 use super::letters;

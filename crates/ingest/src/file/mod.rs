@@ -9,7 +9,6 @@
 //! Invariant: memory is bounded by a chunk and the largest single item, whatever the file's size.
 
 mod bodies;
-mod columns;
 mod content;
 mod error;
 mod explain;
@@ -19,12 +18,10 @@ mod options;
 mod rows;
 mod run;
 mod span;
-mod time;
 mod wire;
 
-pub use columns::Field;
 pub use error::FileError;
 pub use explain::explain_file;
 pub use options::{BadItem, FileFormat, FileInput, FileOptions, FileProgress, FileReport};
+pub use plimsoll_rows::{Field, TimeUnit};
 pub use run::ingest_file;
-pub use time::TimeUnit;

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::columns::Field;
-use super::time::TimeUnit;
+use plimsoll_rows::{Field, TimeUnit};
 
 /// Where the bytes come from.
 #[derive(Debug, Clone, PartialEq, Eq)]

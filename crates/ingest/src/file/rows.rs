@@ -6,15 +6,14 @@ use std::collections::BTreeMap;
 
 use opentelemetry_proto::tonic::trace::v1::Span;
 use plimsoll_otlp::Encoding;
+use plimsoll_rows::{Field, Layout, TimeError};
 use serde_json::{Map, Value};
 
 use super::bodies::{Bad, Body};
-use super::columns::{Field, Layout};
 use super::content::Reader;
 use super::error::FileError;
 use super::lines::{self, Line, MAX_LINE};
 use super::span::{Row, Rows};
-use super::time::TimeError;
 use crate::signal::Kept;
 
 /// Rows of one request.

@@ -13,11 +13,9 @@ use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status};
+use plimsoll_rows::{Field, TimeError, TimeUnit, scaled, unix_nanos};
 use prost::Message;
 use sha2::{Digest, Sha256};
-
-use super::columns::Field;
-use super::time::{TimeError, TimeUnit, scaled, unix_nanos};
 
 /// What all rows of a file share.
 #[derive(Debug)]

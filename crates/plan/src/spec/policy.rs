@@ -1,5 +1,6 @@
 //! `[policy]`: how cautious the plan is. Every key has a default, given beside it.
 
+use plimsoll_replay::PartsPerMillion;
 use rust_decimal::Decimal;
 use serde::Deserialize;
 
@@ -84,6 +85,17 @@ impl Default for Policy {
             time_zone: "UTC".to_owned(),
             holidays: "weekdays".to_owned(),
         }
+    }
+}
+
+impl ThrottleTarget {
+    /// The targets as a replay takes them, by tier from 0.
+    #[must_use]
+    pub fn by_tier(&self) -> Vec<PartsPerMillion> {
+        let million = Quantity::from(1_000_000);
+        [&self.tier0, &self.tier1, &self.tier2, &self.tier3]
+            .map(|share| PartsPerMillion(u32::try_from((share * &million).floor()).unwrap_or(u32::MAX)))
+            .to_vec()
     }
 }
 

@@ -1,7 +1,8 @@
 //! Needs by replay, and rehearsals of an instant, on the close of the invoice agent.
 
 use plimsoll_plan::{
-    LimitInstead, Measured, PlanInput, Rehearsal, Rehearsed, SampledCall, SampledRun, make, rehearse,
+    LimitInstead, Measured, PlanInput, Rehearsal, Rehearsed, SampledCall, SampledRun, largest_needs, make,
+    rehearse,
 };
 
 use crate::world::{CLOSE, SONNET, as_of, at, measured, plan, with_input};
@@ -145,4 +146,19 @@ fn stresses_are_replayed_at_what_is_asked_for() {
     let burst = made.scenarios.iter().find(|scenario| scenario.scenario == "success burst").unwrap();
     assert!(!burst.holds && (2.0..=3.0).contains(&burst.factor), "{burst:?}");
     assert!(made.scenarios.iter().find(|scenario| scenario.scenario == "expected").unwrap().holds);
+}
+
+/// Protects backtests: the largest need of the horizon is the plan's own at the event that binds, without
+/// headroom and whatever the limits are, and both figures are of the same instant.
+#[test]
+fn the_largest_need_of_the_horizon() {
+    let made = plan(CLOSE, "", &with_runs());
+    let row = made.pools[0].dimensions.iter().find(|row| row.dimension == INPUT).unwrap();
+    let needs = with_input(CLOSE, "", &with_runs(), as_of(), |input| largest_needs(input).unwrap());
+    let need = needs.iter().find(|need| need.quota.dimension == INPUT).unwrap();
+    assert_eq!((Some(need.replayed), need.p95), (row.replayed, row.p95_floor));
+    assert_eq!((need.event.as_deref(), need.measure.as_str()), (Some("month-end close"), "input_tokens"));
+    let without_limits = CLOSE.replace("input_tokens_per_min = 750000,", "");
+    let again = with_input(&without_limits, "", &with_runs(), as_of(), |input| largest_needs(input).unwrap());
+    assert_eq!(needs, again);
 }

@@ -54,19 +54,3 @@ pub(crate) fn day(text: Option<&str>, catalog: &Catalog) -> Result<Date, Failure
         }),
     }
 }
-
-/// Rows under a header, each column as wide as its widest text.
-fn columns<const N: usize>(header: [&str; N], rows: &[[String; N]]) -> String {
-    let widths: [usize; N] = std::array::from_fn(|at| {
-        let texts = rows.iter().filter_map(|row| row.get(at)).map(String::len);
-        texts.chain(header.get(at).map(|name| name.len())).max().unwrap_or(0)
-    });
-    let line = |texts: &[String; N]| {
-        let padded: Vec<String> =
-            texts.iter().zip(widths).map(|(text, width)| format!("{text:<width$}")).collect();
-        padded.join("  ").trim_end().to_owned()
-    };
-    let mut lines = vec![line(&header.map(str::to_owned))];
-    lines.extend(rows.iter().map(line));
-    lines.join("\n")
-}

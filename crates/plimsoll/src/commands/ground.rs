@@ -42,14 +42,7 @@ impl Ground {
         as_of: Option<&str>,
         progress: &Progress,
     ) -> Result<Self, Failure> {
-        let text = std::fs::read_to_string(spec_file).map_err(failure::file(spec_file))?;
-        let spec = Spec::parse(&text).map_err(failure::in_file(spec_file))?;
-        let folder = spec_file.parent().unwrap_or(Path::new(""));
-        let policy = &spec.policy;
-        let calendar = calendars::calendar(settings, &policy.holidays, Some(&policy.time_zone), folder)?;
-        let rules = spec.events.iter().map(|event| event.when.as_str());
-        let calendar = calendars::with_feeds(calendar, rules, folder)?;
-        let ledger = ledger(&ledger_file(spec_file))?;
+        let Plans { spec, ledger, calendar } = plans(settings, spec_file)?;
         progress.say("opening the lake");
         let lake = open::lake(settings).await?;
         Self::measure(settings, lake, (spec, ledger, calendar), as_of, progress).await
@@ -93,6 +86,28 @@ impl Ground {
     pub(super) fn today(&self) -> Date {
         self.calendar.local_date(self.as_of)
     }
+}
+
+/// A spec and what stands beside it.
+pub(super) struct Plans {
+    pub(super) spec: Spec,
+    pub(super) ledger: Ledger,
+    pub(super) calendar: Calendar,
+}
+
+/// Reads a spec, the calendar that it names, and the ledger beside it.
+///
+/// # Errors
+/// A file that cannot be read.
+pub(super) fn plans(settings: &Settings, spec_file: &Path) -> Result<Plans, Failure> {
+    let text = std::fs::read_to_string(spec_file).map_err(failure::file(spec_file))?;
+    let spec = Spec::parse(&text).map_err(failure::in_file(spec_file))?;
+    let folder = spec_file.parent().unwrap_or(Path::new(""));
+    let policy = &spec.policy;
+    let calendar = calendars::calendar(settings, &policy.holidays, Some(&policy.time_zone), folder)?;
+    let rules = spec.events.iter().map(|event| event.when.as_str());
+    let calendar = calendars::with_feeds(calendar, rules, folder)?;
+    Ok(Plans { spec, ledger: ledger(&ledger_file(spec_file))?, calendar })
 }
 
 /// The ledger that belongs to a spec.

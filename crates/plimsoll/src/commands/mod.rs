@@ -1,5 +1,8 @@
 //! The subcommands, one file each.
 
+pub(crate) mod backtest;
+mod backtest_lake;
+mod backtest_source;
 pub(crate) mod calendar;
 mod calendar_page;
 pub(crate) mod catalog;

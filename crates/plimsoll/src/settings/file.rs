@@ -84,6 +84,11 @@ impl Settings {
         Ok(settings)
     }
 
+    /// The same settings for another lake.
+    pub(crate) fn of_lake(&self, lake: &str) -> Self {
+        Self { lake: Some(lake.to_owned()), ..self.clone() }
+    }
+
     fn with_lake(mut self, shared: &Shared) -> Self {
         if let Some(lake) = &shared.lake {
             self.lake = Some(lake.clone());

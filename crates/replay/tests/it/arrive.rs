@@ -123,3 +123,29 @@ fn what_cannot_be_drawn_is_refused() -> Tested {
     }
     Ok(())
 }
+
+/// A recorded stretch at another size: what it draws is that many times as much to within a call of the
+/// largest weight, no call comes oftener than the next whole number of times, and instants stay.
+#[test]
+fn a_recording_at_another_size() -> Tested {
+    let weights = [1_u64, 1_000, 30, 7, 500, 500, 2];
+    let calls = weights.iter().enumerate();
+    let recorded =
+        runs(calls.map(|(at, &draw)| single(Micros::seconds(at as u64), call(draw, Micros::SECOND))))?;
+    let recorded = Arrivals::recorded(&recorded);
+    let weight = |run: u32| weights[run as usize];
+    for factor in [0.0, 0.3, 1.0, 1.7, 4.25] {
+        let made = recorded.times(factor, weight)?;
+        let sum: u64 = made.as_slice().iter().map(|(_, run)| weight(*run)).sum();
+        assert!((sum as f64 - factor * 2_040.0).abs() <= 1_000.0, "{factor}: {sum}");
+        for (at, run) in made.as_slice() {
+            let times = made.as_slice().iter().filter(|(_, other)| other == run).count() as f64;
+            assert!(times <= factor.ceil() && *at == Micros::seconds(u64::from(*run)));
+        }
+    }
+    assert_eq!(recorded.times(1.0, weight)?, recorded);
+    assert!(recorded.times(-1.0, weight).is_err() && recorded.times(f64::NAN, weight).is_err());
+    let within = recorded.between(Micros::seconds(2), Micros::seconds(4));
+    assert_eq!(within.as_slice(), [(Micros::seconds(2), 2), (Micros::seconds(3), 3)]);
+    Ok(())
+}

@@ -5,7 +5,6 @@ use std::{collections::BTreeMap, path::Path, process::ExitCode};
 use jiff::civil::Date;
 use plimsoll_catalog::{Catalog, Change, Entry, changes};
 
-use super::columns;
 use crate::{cli::Format, embedded, failure::Failure, open, output, settings::Settings};
 
 /// Options of `catalog diff`.
@@ -73,6 +72,6 @@ fn table(found: &[Change]) -> String {
             ]
         })
         .collect();
-    let table = columns(["row", "change", "field", "old", "new"], &rows);
+    let table = output::columns(["row", "change", "field", "old", "new"], &rows);
     if rows.is_empty() { "no difference".to_owned() } else { format!("{table}\n{} changes", rows.len()) }
 }

@@ -6,7 +6,7 @@ use jiff::civil::Date;
 use plimsoll_catalog::{Confidence, Entry, Source};
 use serde::Serialize;
 
-use super::{columns, day};
+use super::day;
 use crate::{cli::Format, failure::Failure, open, output, settings::Settings};
 
 /// Options of `catalog list`.
@@ -108,6 +108,6 @@ fn table(listed: &[Listed]) -> String {
             ]
         })
         .collect();
-    let table = columns(["pool", "limits", "unit", "confidence", "oldest source"], &rows);
+    let table = output::columns(["pool", "limits", "unit", "confidence", "oldest source"], &rows);
     format!("{table}\n{} pools", listed.len())
 }

@@ -23,7 +23,8 @@ pub enum TimeUnit {
 
 impl TimeUnit {
     /// Nanoseconds in one.
-    pub(super) fn nanos(self) -> u64 {
+    #[must_use]
+    pub fn nanos(self) -> u64 {
         match self {
             Self::Seconds => 1_000_000_000,
             Self::Millis => 1_000_000,
@@ -61,22 +62,24 @@ impl FromStr for TimeUnit {
 
 /// Why a text is no instant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum TimeError {
+pub enum TimeError {
+    /// Neither a number nor a date with a time.
     #[error("`{0}` is not a time")]
     Unreadable(String),
+    /// Outside what nanoseconds since 1970 can tell.
     #[error("`{0}` is before 1970 or past 2554")]
     OutOfRange(String),
+    /// A number too small to count from 1970.
     #[error("`{0}` counts from an instant that is not told")]
     Relative(String),
 }
 
 /// Nanoseconds since 1970 of an instant; text without an offset is UTC. Where `start` is given,
 /// numbers count from there, in milliseconds unless a unit is given.
-pub(super) fn unix_nanos(
-    text: &str,
-    unit: Option<TimeUnit>,
-    start: Option<Timestamp>,
-) -> Result<u64, TimeError> {
+///
+/// # Errors
+/// Text that is no instant, or one that cannot be told.
+pub fn unix_nanos(text: &str, unit: Option<TimeUnit>, start: Option<Timestamp>) -> Result<u64, TimeError> {
     let text = text.trim();
     if let Ok(value) = text.parse::<f64>() {
         return numeric(text, value, unit, start);
@@ -115,7 +118,8 @@ fn utc(text: &str) -> Option<Timestamp> {
 
 /// A decimal number times a factor, cut to an integer; `None` where it is negative, not a number, or
 /// too large.
-pub(super) fn scaled(text: &str, factor: u64) -> Option<u64> {
+#[must_use]
+pub fn scaled(text: &str, factor: u64) -> Option<u64> {
     let text = text.trim();
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());

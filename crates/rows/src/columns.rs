@@ -200,14 +200,17 @@ impl FromStr for Field {
 
 /// Which column of a file fills which field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Layout {
+pub struct Layout {
     /// Position of each field's column.
-    pub(super) fields: BTreeMap<Field, usize>,
+    pub fields: BTreeMap<Field, usize>,
 }
 
 impl Layout {
-    /// Finds the fields among a file's columns. The error is the first mapped column that isn't there.
-    pub(super) fn find(columns: &[String], mapped: &BTreeMap<Field, String>) -> Result<Self, Field> {
+    /// Finds the fields among a file's columns.
+    ///
+    /// # Errors
+    /// The field of the first mapped column that is not there.
+    pub fn find(columns: &[String], mapped: &BTreeMap<Field, String>) -> Result<Self, Field> {
         let mut fields = BTreeMap::new();
         for (field, wanted) in mapped {
             let at = columns.iter().position(|column| column == wanted);
