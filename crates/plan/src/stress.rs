@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use plimsoll_replay::{Case, Outcome, Replay, World, missed, replay_all};
 use rust_decimal::Decimal;
 
+use crate::cast::Cast;
 use crate::change::Change;
 use crate::context::{Context, PoolId};
 use crate::demand::Counted;
@@ -17,7 +18,7 @@ use crate::pools::{PoolWork, all_counted, limit_on};
 use crate::quantity::Quantity;
 use crate::rates::{Rates, Rhythm, hour_floor};
 use crate::replayed::targets;
-use crate::stage::{Cast, Stage};
+use crate::stage::Stage;
 use crate::{ScenarioResult, StressResult};
 
 /// Instants that are looked at: those that bind a pool, and the busiest hour of each pool that has a fallback,
