@@ -125,7 +125,7 @@ impl ClientRules {
             }
         }
         for pool in world.pools.iter_mut().filter(|pool| pool.kind == PoolKind::Model) {
-            pool.failover_after = self.failover_after;
+            pool.failover_after = self.failover_after.or(pool.failover_after);
         }
         for tier in 0..=LEAST_URGENT {
             let rules = world.tiers.entry(tier).or_default();

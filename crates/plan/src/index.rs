@@ -23,6 +23,7 @@ pub(crate) struct Index<'a> {
     drawing: BTreeMap<PoolId, Vec<&'a WorkflowMeasured>>,
     runs: BTreeMap<&'a str, Sampled<'a>>,
     entries: BTreeMap<String, Option<&'a Entry>>,
+    spilling: BTreeSet<PoolId>,
 }
 
 /// Whole runs of one workflow.
@@ -43,6 +44,7 @@ impl<'a> Index<'a> {
             drawing: BTreeMap::new(),
             runs: BTreeMap::new(),
             entries: BTreeMap::new(),
+            spilling: spilling(&measured.sampled_runs),
         };
         for pool in &measured.pools {
             let id = PoolId::of(&pool.pool, pool.account.as_ref(), pool.region.as_ref());
@@ -110,8 +112,22 @@ impl<'a> Index<'a> {
         of.map_or(&[], Vec::as_slice)
     }
 
+    /// Whether calls were seen to go on to another pool where this one refused them.
+    pub(crate) fn spills(&self, id: &PoolId) -> bool {
+        self.spilling.contains(id)
+    }
+
     /// A catalog row that was looked up already; `None` for pools that are not in the plan.
     pub(crate) fn entry(&self, pool: &str) -> Option<Option<&'a Entry>> {
         self.entries.get(pool).copied()
     }
+}
+
+/// Pools that were asked first for a call which another one served.
+pub(crate) fn spilling(runs: &[SampledRun]) -> BTreeSet<PoolId> {
+    let asked = runs.iter().flat_map(|run| &run.calls).filter_map(|call| {
+        let pool = call.asked_pool.as_ref()?;
+        Some(PoolId::of(pool, call.asked_account.as_ref(), call.asked_region.as_ref()))
+    });
+    asked.collect()
 }

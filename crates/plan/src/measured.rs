@@ -221,6 +221,15 @@ pub struct SampledCall {
     pub reasoning_tokens: Option<u64>,
     /// Cap on output as it was asked for; null where unset.
     pub max_output_tokens: Option<u64>,
+    /// Pool that was asked first and did not serve it; null where the one that served it was.
+    #[serde(default)]
+    pub asked_pool: Option<String>,
+    /// That pool's account.
+    #[serde(default)]
+    pub asked_account: Option<String>,
+    /// That pool's region.
+    #[serde(default)]
+    pub asked_region: Option<String>,
 }
 
 /// What one run draws from one pool in one measure.

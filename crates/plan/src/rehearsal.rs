@@ -5,6 +5,8 @@
 //! Leaves the search for a limit to `replayed`, and what is told of it to `rehearsed`. The invariant: a limit
 //! that nobody gave is no limit here, and the rehearsal says so.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use jiff::civil::Date;
 use plimsoll_replay::{Arrivals, Case, Micros, Replay, ReplayError, Runs, Settings, World, replay_all};
@@ -14,6 +16,7 @@ use crate::broker_policy::BrokerPolicy;
 use crate::client::ClientRules;
 use crate::context::{Context, PlanError, PlanInput, PoolId};
 use crate::demand::Counted;
+use crate::index::spilling;
 use crate::pools::{all_counted, limit_on};
 use crate::rates::{Rates, Rhythm};
 use crate::rehearsed::{Played, Rehearsed};
@@ -202,9 +205,16 @@ impl<'a> Theatre<'a> {
     fn world(&self, day: Date) -> Result<World, RehearsalError> {
         let mut world = self.stage.world(|id, counted| self.limit(id, counted, day));
         let concurrent = Counted::named("concurrent");
+        let recorded = match &self.asked.what {
+            Scene::Stretch { runs, .. } => spilling(runs),
+            Scene::Instant { .. } => BTreeSet::new(),
+        };
         for (pool, (id, _)) in world.pools.iter_mut().zip(&self.pools) {
             let most = self.limit(id, &concurrent, day);
             pool.hidden_concurrent = most.map(|most| u32::try_from(most).unwrap_or(u32::MAX));
+            if recorded.contains(id) {
+                pool.failover_after = Some(1);
+            }
         }
         if let Some(policy) = &self.asked.policy {
             // Slots first, since floors are shares of them.

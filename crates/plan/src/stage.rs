@@ -189,6 +189,7 @@ impl<'a> Stage<'a> {
                 name: id.pool.clone(),
                 dimensions: counted.iter().map(|counted| counted.dimension.clone()).collect(),
                 quotas,
+                failover_after: self.context.index.spills(id).then_some(1),
                 ..Pool::default()
             });
         }
@@ -214,7 +215,9 @@ impl<'a> Stage<'a> {
         };
         let own = event.map(|event| of(Some(event))).filter(|own| own.0.len() as u64 >= ENOUGH_EVENT_RUNS);
         let (runs, mut courses) = own.unwrap_or_else(|| of(None));
-        let draws = |call: &SampledCall| self.pools.iter().any(|pool| is_on(&pool.id, call));
+        let draws = |call: &SampledCall| {
+            self.asked(call).is_some() || self.pools.iter().any(|pool| is_on(&pool.id, call))
+        };
         if !runs.iter().any(|run| run.calls.iter().any(draws)) {
             return None;
         }
@@ -260,10 +263,16 @@ impl<'a> Stage<'a> {
             let tool = self.props.tools.iter().position(|tool| *tool == call.pool)?;
             return Some(vec![plain_route(self.pools.len() + tool, call)?]);
         }
-        let Some(mut at) = self.pool_of(call) else {
+        let asked = self.asked(call);
+        let Some(mut at) = asked.or_else(|| self.pool_of(call)) else {
             return Some(vec![plain_route(self.pools.len() + self.props.tools.len(), call)?]);
         };
         let mut places = vec![at];
+        // It went on to where it was served, as its client does.
+        if let Some(served) = asked.and_then(|_| self.pool_of(call)).filter(|served| *served != at) {
+            places.push(served);
+            at = served;
+        }
         while self.props.failover
             && let Some(next) = self.fallback(at)
             && !places.contains(&next)
@@ -272,6 +281,14 @@ impl<'a> Stage<'a> {
             at = next;
         }
         places.into_iter().map(|at| self.route(at, call)).collect()
+    }
+
+    /// Place of the pool that was asked first, where that did not serve the call: the demand was there.
+    fn asked(&self, call: &SampledCall) -> Option<usize> {
+        let pool = call.asked_pool.as_ref()?;
+        let id = PoolId::of(pool, call.asked_account.as_ref(), call.asked_region.as_ref());
+        let gone = self.change.lost.as_ref().is_some_and(|(lost, _)| *lost == id);
+        self.pools.iter().position(|pool| pool.id == id).filter(|_| !gone)
     }
 
     /// Place of the pool that takes the calls of another when it refuses them.

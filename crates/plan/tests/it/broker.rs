@@ -225,3 +225,36 @@ fn retries_waits_and_failover_are_as_measured_or_set() {
     let there = over.pools.iter().find(|pool| pool.pool == other && pool.dimension == INPUT).unwrap();
     assert!(there.operations > 0 && there.throttled == 0, "{there:?}");
 }
+
+/// Protects demand from hiding where it spilled to: calls that were served elsewhere since their pool had refused
+/// them are asked for there again, and go on only where they are refused again.
+#[test]
+fn what_spilled_is_wanted_where_it_was_asked_for() {
+    let other = "anthropic/direct/global/claude-haiku-4.5";
+    let mut measured = with_runs();
+    for call in measured.sampled_runs.iter_mut().flat_map(|run| &mut run.calls) {
+        (call.asked_pool, call.asked_account) = (Some(call.pool.clone()), call.account.clone());
+        call.pool = other.to_owned();
+    }
+    let spec = |limit: u64| {
+        let pool = format!(
+            "\n[[pool]]\nkey = \"{other}\"\naccount = \"prod\"\nlimits = [{{ input_tokens_per_min = 9000000 }}]\n"
+        );
+        CLOSE.replace("input_tokens_per_min = 750000", &format!("input_tokens_per_min = {limit}")) + &pool
+    };
+    let (wide, narrow) =
+        (replayed(&spec(9_000_000), &measured, &close()), replayed(&spec(750_000), &measured, &close()));
+    let there = |shown: &Rehearsed| {
+        shown.pools.iter().find(|pool| pool.pool == other && pool.dimension == INPUT).unwrap().operations
+    };
+    assert_eq!((there(&wide), wide.tiers[0].summary.throttled), (0, 0));
+    assert!(
+        there(&narrow) > 0 && narrow.tiers[0].summary.failed_over == there(&narrow),
+        "{:?}",
+        narrow.tiers
+    );
+    let plan = planned(&spec(750_000), &measured).0;
+    let rows = &plan.pools.iter().find(|pool| pool.pool == SONNET).unwrap().dimensions;
+    let row = rows.iter().find(|row| row.dimension == INPUT).unwrap();
+    assert!(row.replayed.is_some_and(|most| most > 720_000), "{row:?}");
+}
