@@ -4,15 +4,15 @@
 -- the demand was there.
 WITH attempted AS (
   SELECT *,
-    min(start_time) OVER one_call AS wanted,
-    first_value(pool) OVER (one_call ORDER BY start_time, attempt, span_id) AS first_pool,
-    first_value(account) OVER (one_call ORDER BY start_time, attempt, span_id) AS first_account,
-    first_value(region) OVER (one_call ORDER BY start_time, attempt, span_id) AS first_region,
-    row_number() OVER (one_call ORDER BY throttled, attempt DESC, span_id) AS place
+    min(start_time) OVER (PARTITION BY run_id, operation_span_id) AS wanted,
+    first_value(pool) OVER first_sent AS first_pool,
+    first_value(account) OVER first_sent AS first_account,
+    first_value(region) OVER first_sent AS first_region,
+    row_number() OVER (PARTITION BY run_id, operation_span_id ORDER BY throttled, attempt DESC, span_id) AS place
   FROM attempts
   WHERE pool IS NOT NULL AND start_day >= CAST($measured_from AS DATE)
     AND run_id IN (SELECT run_id FROM chosen_runs)
-  WINDOW one_call AS (PARTITION BY run_id, operation_span_id)
+  WINDOW first_sent AS (PARTITION BY run_id, operation_span_id ORDER BY start_time, attempt, span_id)
 ), calls AS (
   SELECT a.run_id, a.operation_span_id AS span_id, a.account, a.region, a.pool, false AS is_tool, a.wanted,
     a.start_time, a.duration_ms, c.ttft_ms, a.throttled AS refused, a.billed AND NOT a.throttled AS billed,
