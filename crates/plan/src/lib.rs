@@ -58,6 +58,7 @@ mod stress;
 mod sweep;
 mod tiers;
 mod timeline;
+mod unknown;
 mod unsigned;
 mod verdict;
 mod warnings;

@@ -24,6 +24,11 @@ use crate::sampled::{micros, steps, used};
 /// Longest time in which pools fill up before anything is counted, minutes.
 const WARM_UP: u64 = 30;
 
+/// Runs on stage over all workflows, and of each at least: where hundreds of workflows come, no replay draws
+/// more different ones.
+const RUNS: usize = 10_000;
+const FEWEST_RUNS: usize = 20;
+
 /// Tier of a workflow that nobody gave one.
 const LEAST_URGENT: u8 = 3;
 
@@ -92,8 +97,10 @@ impl<'a> Stage<'a> {
     /// was measured with what it draws.
     pub(crate) fn cast(&self, rates: &Rates<'_>) -> Option<Cast> {
         let mut drawing: Vec<(&str, Steady, Vec<Measured<'_>>)> = Vec::new();
-        for (name, rate) in rates.iter().filter(|(_, rate)| !rate.per_min.is_zero()) {
-            if let Some(runs) = self.sample(name, rate.event.as_deref()) {
+        let running = || rates.iter().filter(|(_, rate)| !rate.per_min.is_zero());
+        let most = (RUNS / running().count().max(1)).max(FEWEST_RUNS);
+        for (name, rate) in running() {
+            if let Some(runs) = self.sample(name, rate.event.as_deref(), most) {
                 let per_minute = rate.per_min.to_f64() * self.change.rate_percent as f64 / 100.0;
                 drawing.push((name, Steady { per_minute, bursts: bursts(self.context, name) }, runs));
             }
@@ -141,12 +148,12 @@ impl<'a> Stage<'a> {
         world
     }
 
-    /// Runs of a workflow: the event's own where there are enough, else those of the history; a run of
-    /// which a draw on the stage is not known is left out. `None` where none of them draws on the stage.
-    fn sample(&self, workflow: &str, event: Option<&str>) -> Option<Vec<Measured<'a>>> {
+    /// Runs of a workflow, so many at most: the event's own where there are enough, else those of the history; a
+    /// run of which a draw on the stage is not known is left out. `None` where none of them draws on the stage.
+    fn sample(&self, workflow: &str, event: Option<&str>, most: usize) -> Option<Vec<Measured<'a>>> {
         let of = |event: Option<&str>| -> Vec<Measured<'a>> {
             let all = self.context.index.runs(workflow, event).iter();
-            all.filter_map(|run| Some((*run, steps(run, |call| self.route(call))?))).collect()
+            all.filter_map(|run| Some((*run, steps(run, |call| self.route(call))?))).take(most).collect()
         };
         let own = event.map(|event| of(Some(event))).filter(|own| own.len() as u64 >= ENOUGH_EVENT_RUNS);
         let runs = own.unwrap_or_else(|| of(None));

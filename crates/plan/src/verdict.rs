@@ -14,6 +14,9 @@ pub(crate) fn verdict(context: &Context<'_>, plan: &Plan, pools: &[PoolWork]) ->
     if context.measured().history.runs == 0 {
         return "There is not enough data to plan: no finished run was measured in the history.".to_owned();
     }
+    if let Some(why) = context.too_thin() {
+        return format!("There is not enough data to plan: {why}.");
+    }
     let first = plan
         .quota_requests
         .iter()
