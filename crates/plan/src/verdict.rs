@@ -116,7 +116,13 @@ fn rest(plan: &Plan) -> Option<String> {
             _ => format!("should go from {} to {} units", row.held, row.recommended),
         };
         let used = row.utilization.map_or_else(String::new, |used| format!(", {:.0} % used,", used * 100.0));
-        parts.push(format!("the reservation of {} {} in {}{used} {what}", row.held, row.unit, row.pool));
+        if row.held == 0 {
+            let term = row.term.as_deref().unwrap_or("a term");
+            let recommended = Quantity::from(row.recommended);
+            parts.push(format!("{recommended} {} should be reserved for {term} in {}", row.unit, row.pool));
+        } else {
+            parts.push(format!("the reservation of {} {} in {}{used} {what}", row.held, row.unit, row.pool));
+        }
     }
     let said = parts.join(", and ");
     let mut letters = said.chars();

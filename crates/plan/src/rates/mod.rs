@@ -11,6 +11,7 @@ mod document;
 mod effect;
 mod forecasters;
 mod growth;
+mod how;
 mod load;
 mod outlook;
 mod past;
@@ -21,6 +22,7 @@ mod tell;
 
 pub use document::{EventRatePlan, GrowthAhead, GrowthPlan, GrowthScore, LoadPlan, OccurrencePlan};
 pub(crate) use growth::Factor;
+pub(crate) use how::How;
 pub(crate) use past::{occurrences, run_minutes};
 pub use peaks::coming_peak;
 pub(crate) use rhythm::{Alike, Learned, Rate, Rates, Rhythm, hour_floor};

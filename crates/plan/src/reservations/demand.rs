@@ -21,7 +21,7 @@ use crate::horizon::Horizon;
 use crate::measured::SampledCall;
 use crate::quantity::Quantity;
 use crate::rates::{Rates, Rhythm};
-use crate::sampled::{micros, steps, used};
+use crate::sampled::{Course, complete, micros, served, steps, used};
 use crate::spec::Capacity;
 use crate::stage::bursts;
 
@@ -225,9 +225,17 @@ impl<'a> Cast<'a> {
         let mut sets: Vec<Set<'_>> = Vec::new();
         for name in &workflows {
             let amount = |call: &SampledCall| carried(context, member, unit, call);
+            let course = |run: &&SampledRun| {
+                let served = served(run);
+                let calls = served.calls.iter().filter(|call| !call.tool);
+                let steps = steps(calls, |call| Some(vec![route(call, amount(call)?)?]))?;
+                Some(Course { steps, cut: served.cut })
+            };
             let of = |runs: &[&SampledRun]| {
-                let steps = |run: &&SampledRun| steps(run, |call| route(call, amount(call)?));
-                runs.iter().filter_map(steps).collect::<Vec<_>>()
+                let mut courses: Vec<Course> = runs.iter().filter_map(course).collect();
+                complete(&mut courses);
+                let steps = courses.into_iter().map(|course| course.steps);
+                steps.filter(|steps| !steps.is_empty()).collect::<Vec<_>>()
             };
             sets.push(((name, None), of(context.index.runs(name, None))));
             for event in &context.spec().events {
@@ -263,7 +271,7 @@ impl<'a> Cast<'a> {
             let of = cast
                 .drawing
                 .entry(name)
-                .or_insert_with(|| Drawing { bursts: bursts(context, name), samples: Vec::new() });
+                .or_insert_with(|| Drawing { bursts: bursts(context, name, None), samples: Vec::new() });
             of.samples.push((event, Sample { place, totals, calls_a_run }));
         }
         Some(cast)
@@ -337,17 +345,28 @@ pub(super) fn percentile(ascending: &[u64], level: &Quantity) -> Quantity {
 
 /// What a call draws of the units; 0 where it goes elsewhere, `None` where what it used is not known.
 fn carried(context: &Context<'_>, member: &Member<'_>, unit: &Unit, call: &SampledCall) -> Option<u64> {
-    let on = |id: &PoolId| call.pool == id.pool && call.account == id.account && call.region == id.region;
-    if !member.serves.iter().chain(&member.spills_to).any(on) {
+    if !is_for(member, call) {
         return Some(0);
     }
     let used: Call = used(call)?;
     if unit.carries == Carries::Usd {
-        let id = member.serves.iter().chain(&member.spills_to).find(|id| on(id))?;
-        let usd = context.entry(&id.pool)?.cost(&used, context.today)?;
+        let usd = context.entry(&call.pool)?.cost(&used, context.today)?;
         return crate::stage::nano_usd(usd);
     }
     Some(member.entry?.meter(&used).settlement.amount(unit.carries.measure()))
+}
+
+/// Whether a call was meant for a deployment: it was served there, or asked it first, or went where those go that
+/// do not fit in.
+pub(super) fn is_for(member: &Member<'_>, call: &SampledCall) -> bool {
+    let served = |id: &PoolId| call.pool == id.pool && call.account == id.account && call.region == id.region;
+    let asked = |id: &PoolId| {
+        call.asked_pool.as_ref() == Some(&id.pool)
+            && call.asked_account == id.account
+            && call.asked_region == id.region
+    };
+    !call.tool
+        && (member.serves.iter().any(|id| served(id) || asked(id)) || member.spills_to.iter().any(served))
 }
 
 /// A call as a step has it: only what it draws and how long it takes matter here.

@@ -2,7 +2,7 @@
 //!
 //! The invariant: a row's costs are all of the same demand, that of its own term.
 
-use plimsoll_catalog::Unit;
+use plimsoll_catalog::{HOURS_PER_MONTH, Unit};
 use rayon::prelude::*;
 
 use super::curve::Curve;
@@ -97,7 +97,7 @@ fn row(context: &Context<'_>, rhythm: &Rhythm<'_>, horizon: &Horizon, group: &Gr
             minutes: loads().map(|demand| demand.minutes).sum(),
             states: loads().map(super::demand::Demand::states).max().unwrap_or(0),
         });
-    } else if market.loads.iter().any(|load| !load.parts(horizon, 1).is_empty()) {
+    } else if market.loads.iter().any(|load| !load.parts(HOURS_PER_MONTH).is_empty()) {
         plan.basis = Some("measured".to_owned());
     } else {
         plan.reason = "no minute of this pool was measured: its use is not known".to_owned();
@@ -133,7 +133,7 @@ fn row(context: &Context<'_>, rhythm: &Rhythm<'_>, horizon: &Horizon, group: &Gr
             None
         }
     };
-    plan.load_duration = drawn(context, group, &market, horizon, recommended.as_ref());
+    plan.load_duration = drawn(context, group, &market, recommended.as_ref());
     plan.action = action(held, plan.recommended).to_owned();
     if covered < ENOUGH_MINUTES {
         plan.action = if plan.action == "hold" { "hold" } else { "unknown" }.to_owned();
@@ -149,7 +149,7 @@ fn row(context: &Context<'_>, rhythm: &Rhythm<'_>, horizon: &Horizon, group: &Gr
 /// Hours of the term of that name, else of the shortest that is priced, else of a month.
 fn term_hours(market: &Market<'_>, term: &str) -> u32 {
     let named = market.terms.iter().find(|price| price.name == term);
-    named.or(market.terms.first()).map_or(plimsoll_catalog::HOURS_PER_MONTH, |price| price.hours)
+    named.or(market.terms.first()).map_or(HOURS_PER_MONTH, |price| price.hours)
 }
 
 /// What is known of a group before anything is computed.
@@ -300,17 +300,16 @@ fn drawn(
     context: &Context<'_>,
     group: &Group<'_>,
     market: &Market<'_>,
-    horizon: &Horizon,
     offer: Option<&Offer>,
 ) -> Vec<(f64, f64)> {
     let Some((member, load)) = group.members.first().zip(market.loads.first()) else { return Vec::new() };
     let Some((unit, throughput)) = member.unit.and_then(|unit| Some((unit, unit.throughput?))) else {
         return Vec::new();
     };
-    let hours = offer.map_or(1, |offer| offer.term.hours);
+    let hours = offer.map_or(HOURS_PER_MONTH, |offer| offer.term.hours);
     let (window, curve) = match &load.replayed {
         Some(_) => {
-            let parts = load.parts(horizon, hours);
+            let parts = load.parts(hours);
             let held = unit.window(offer.map_or(1, |offer| offer.units().max(1)));
             let window =
                 held.map_or_else(|| super::demand::window_of(unit, member), |window| window.shortest_s);
