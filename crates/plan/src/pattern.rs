@@ -99,7 +99,6 @@ mod tests {
     use super::*;
     use crate::QuarterStarts;
     use crate::quantity::Quantity;
-    use crate::rates::How;
 
     fn pattern(starts: &[u64], from: &'static str) -> Option<Pattern> {
         let quarters = (0u32..).zip(starts).map(|(quarter, &starts)| QuarterStarts { quarter, starts });
@@ -109,7 +108,8 @@ mod tests {
         };
         let per_min = Quantity::from(10);
         let event = Some("close".to_owned());
-        let rate = Rate { high: per_min.clone(), per_min, from, event, own_weight: None, how: How::Told(String::new()) };
+        let rate =
+            Rate { high: per_min.clone(), per_min, from, event, own_weight: None, how: String::new().into() };
         Pattern::of(&workflow, &rate)
     }
 

@@ -16,6 +16,12 @@ pub(crate) enum How {
     Usual(Quantity, Option<(f64, f64)>),
 }
 
+impl From<String> for How {
+    fn from(words: String) -> Self {
+        Self::Told(words)
+    }
+}
+
 impl fmt::Display for How {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -22,7 +22,6 @@ mod tell;
 
 pub use document::{EventRatePlan, GrowthAhead, GrowthPlan, GrowthScore, LoadPlan, OccurrencePlan};
 pub(crate) use growth::Factor;
-pub(crate) use how::How;
 pub(crate) use past::{occurrences, run_minutes};
 pub use peaks::coming_peak;
 pub(crate) use rhythm::{Alike, Learned, Rate, Rates, Rhythm, hour_floor};

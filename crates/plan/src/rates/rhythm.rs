@@ -44,7 +44,7 @@ pub(crate) struct Rate {
 impl Rate {
     /// As the spec gives it: nothing was forecast.
     fn given(per_min: Quantity, from: &'static str, event: &str, how: String) -> Self {
-        let how = How::Told(how);
+        let how = how.into();
         Self { high: per_min.clone(), per_min, from, event: Some(event.to_owned()), own_weight: None, how }
     }
 }
@@ -285,7 +285,7 @@ impl<'a> Rhythm<'a> {
         let outlook = learned.outlooks.get(name)?;
         if let (Some(times), true) = (&rate.multiplier, outlook.lived.is_empty()) {
             let usual = self.ordinary(learned, at)?;
-            let how = How::Told(format!("{times} x {}", usual.how));
+            let how = format!("{times} x {}", usual.how).into();
             return Some(Rate {
                 per_min: &usual.per_min * times,
                 high: &usual.high * times,
@@ -297,7 +297,7 @@ impl<'a> Rhythm<'a> {
         }
         let growth = self.growth(learned, at);
         let expected = outlook.expected(growth)?;
-        let how = How::Told(outlook.told(&expected, growth, &self.prior));
+        let how = outlook.told(&expected, growth, &self.prior).into();
         Some(Rate {
             per_min: expected.p50,
             high: expected.planned,

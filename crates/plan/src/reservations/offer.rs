@@ -10,9 +10,9 @@ use plimsoll_catalog::{HOURS_PER_MONTH, Unit};
 
 use super::demand::{Demand, Part, window_of};
 use super::group::{Group, Member};
+use super::measured;
 use super::prices::{TermPrice, on_demand, terms};
 use super::search::{Costed, Question, full_month};
-use super::measured;
 use crate::context::Context;
 use crate::horizon::Horizon;
 use crate::quantity::Quantity;
@@ -53,7 +53,10 @@ impl<'g> Load<'g> {
                 let hours = terms.iter().map(|term| term.hours).chain([HOURS_PER_MONTH]).map(hours_of);
                 hours.map(|hours| (hours, demand.over(horizon, hours))).collect()
             }
-            None => measured::parts(context, rhythm, horizon, member).map(|parts| (0, parts)).into_iter().collect(),
+            None => measured::parts(context, rhythm, horizon, member)
+                .map(|parts| (0, parts))
+                .into_iter()
+                .collect(),
         };
         Self { member, on_demand: on_demand(context, member), replayed, parts }
     }

@@ -70,7 +70,7 @@ pub(super) fn by_month(
     for ((alike, month), seconds) in &hours.0 {
         let left = seconds - moved.get(&(*alike, *month)).copied().unwrap_or(0);
         let per_min = *usual
-            .entry(*alike)
+            .entry(alike.hour())
             .or_insert_with(|| rhythm.usual(learned, *alike).as_ref().and_then(decimal).unwrap_or_default());
         if left == 0 || per_min.is_zero() {
             continue;
