@@ -22,7 +22,6 @@ use crate::measured::SampledCall;
 use crate::quantity::Quantity;
 use crate::rates::{Rates, Rhythm};
 use crate::sampled::{Course, complete, micros, served, steps, used};
-use crate::spec::Capacity;
 use crate::stage::bursts;
 
 /// Parts of a dollar that demand in dollars is counted in.
@@ -318,13 +317,9 @@ impl<'a> Cast<'a> {
     }
 
     /// What workflows of that tier or a more urgent one draw a minute: the percentile of a run's draw x runs a
-    /// minute. Of work that is on demand today only what its owner wants reserved.
+    /// minute. Work that is on demand today has no floor in units: it is bought for cost alone.
     fn floor(&self, context: &Context<'_>, member: &Member<'_>, rates: &Rates<'_>, tier: u8) -> Quantity {
-        let urgent = |name: &str| {
-            let capacity = context.index.workflow_spec(name).and_then(|spec| spec.capacity);
-            context.tier(name).is_some_and(|of| of <= tier)
-                && (!member.on_demand || capacity == Some(Capacity::Reserved))
-        };
+        let urgent = |name: &str| !member.on_demand && context.tier(name).is_some_and(|of| of <= tier);
         let floors = rates.iter().filter(|(name, _)| urgent(name)).filter_map(|(name, rate)| {
             let sample = self.drawing.get(*name)?.sample(rate.event.as_deref())?;
             Some(&percentile(&sample.totals, &context.spec().policy.percentile) * &rate.per_min)

@@ -6,7 +6,7 @@ use plimsoll_catalog::{HOURS_PER_MONTH, Unit};
 use rayon::prelude::*;
 
 use super::curve::Curve;
-use super::group::{Group, groups};
+use super::group::{Group, Member, groups};
 use super::instead::before_it_lapses;
 use super::measured::{covered, curve, used};
 use super::offer::{Market, Offer};
@@ -72,7 +72,7 @@ fn row(context: &Context<'_>, rhythm: &Rhythm<'_>, horizon: &Horizon, group: &Gr
     let held = group.units();
     let mut row = Row { plan: begun(context, group), saving: Quantity::zero() };
     let plan = &mut row.plan;
-    let known = |member: &super::group::Member<'_>| member.unit.is_some_and(|unit| unit.throughput.is_some());
+    let known = |member: &Member<'_>| member.unit.is_some_and(|unit| unit.throughput.is_some());
     if !group.members.iter().all(known) {
         plan.reason =
             "the catalog does not know what a unit of this pool serves: add it in a provider file".to_owned();
@@ -141,8 +141,12 @@ fn row(context: &Context<'_>, rhythm: &Rhythm<'_>, horizon: &Horizon, group: &Gr
     } else if let Some(used) = used.filter(|used| *used < context.spec().policy.idle_reservation) {
         plan.idle = Some(tell::idle(context, group, &used, plan.recommended));
     }
-    plan.steps =
-        tell::steps(context, group, plan, |member| before_it_lapses(context, rhythm, horizon, member));
+    let carried = |member: &Member<'_>| before_it_lapses(context, rhythm, horizon, member);
+    if let (Some(idle), "hold") = (&mut plan.idle, plan.action.as_str()) {
+        let carried: Vec<String> = group.members.iter().map(carried).collect();
+        *idle = format!("{idle}; without it: {}", carried.join("; "));
+    }
+    plan.steps = tell::steps(context, group, plan, carried);
     row
 }
 
