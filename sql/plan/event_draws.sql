@@ -1,6 +1,6 @@
 -- The same inside the past occurrences of each event.
 WITH drawn AS (
-  SELECT e.event, d.* FROM run_draws d JOIN event_runs e ON e.run_id = d.run_id
+  SELECT e.event, d.* FROM run_draws d JOIN event_runs e ON e.run_id = d.run_id WHERE e.counts
 ), pools AS (
   SELECT DISTINCT event, workflow, account, region, pool, measure FROM drawn
 ), valued AS (
@@ -11,6 +11,7 @@ WITH drawn AS (
   LEFT JOIN drawn d ON d.run_id = e.run_id AND d.event = e.event AND d.pool = p.pool
     AND d.measure = p.measure
     AND (d.account IS NOT DISTINCT FROM p.account) AND (d.region IS NOT DISTINCT FROM p.region)
+  WHERE e.counts
 )
 SELECT event, workflow, account, region, pool, measure, n, of, sum,
   p[1] AS p50, p[2] AS p95, p[3] AS p99, CAST(p[4] AS BIGINT) AS max

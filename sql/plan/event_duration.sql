@@ -1,11 +1,16 @@
--- How long runs take inside the past occurrences of each event, microseconds, runs that ended well.
+-- How long runs take inside the past occurrences of each event without their waits for limits, microseconds, runs
+-- that ended well.
+WITH lasted AS (
+  SELECT e.event, e.workflow, greatest(round(e.duration_ms * 1000) - coalesce(w.wait_us, 0), 0) AS us
+  FROM event_runs e
+  LEFT JOIN limit_waits w ON w.run_id = e.run_id
+  WHERE e.outcome = 'ok' AND e.counts
+)
 SELECT event, workflow, n, of, sum, p[1] AS p50, p[2] AS p95, p[3] AS p99, CAST(p[4] AS BIGINT) AS max
 FROM (
-  SELECT event, workflow, count(duration_ms) AS n, count(*) AS of,
-    sum(CAST(round(duration_ms * 1000) AS BIGINT)) AS sum,
-    percentiles(round(duration_ms * 1000), [0.5, 0.95, 0.99, 1.0]) AS p
-  FROM event_runs
-  WHERE outcome = 'ok'
+  SELECT event, workflow, count(us) AS n, count(*) AS of, sum(CAST(us AS BIGINT)) AS sum,
+    percentiles(us, [0.5, 0.95, 0.99, 1.0]) AS p
+  FROM lasted
   GROUP BY event, workflow
 )
 WHERE n > 0

@@ -1,8 +1,10 @@
--- Statistics of the columns of `runs` over finished runs of the history, times in microseconds.
--- Latencies are of runs that ended well.
+-- Statistics of the columns of `runs` over finished runs of the history, times in microseconds; `unthrottled_ms` is
+-- the length of a run without its waits for limits. Latencies are of runs that ended well.
 WITH valued AS (
   SELECT workflow, unnest([
     named_struct('metric', 'duration_ms', 'counts', outcome = 'ok', 'value', round(duration_ms * 1000)),
+    named_struct('metric', 'unthrottled_ms', 'counts', outcome = 'ok', 'value',
+      greatest(round(duration_ms * 1000) - coalesce(wait_us, 0), 0)),
     named_struct('metric', 'ttft_ms', 'counts', outcome = 'ok', 'value', round(ttft_ms * 1000)),
     named_struct('metric', 'model_ms', 'counts', outcome = 'ok', 'value', round(model_ms * 1000)),
     named_struct('metric', 'tool_ms', 'counts', outcome = 'ok', 'value', round(tool_ms * 1000)),
@@ -22,6 +24,7 @@ WITH valued AS (
     named_struct('metric', 'tokens', 'counts', true, 'value', CAST(input_tokens + output_tokens AS DOUBLE)),
     named_struct('metric', 'expansion', 'counts', true, 'value', expansion)]) AS m
   FROM runs
+  LEFT JOIN limit_waits ON limit_waits.run_id = runs.run_id
   WHERE workflow IS NOT NULL AND start_time >= $from AND start_time < $to
     AND outcome NOT IN ('open', 'orphan')
 )

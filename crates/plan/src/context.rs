@@ -6,9 +6,11 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use plimsoll_calendar::{Calendar, CalendarError};
 use plimsoll_catalog::{Catalog, Entry, PoolKey};
+use plimsoll_replay::Window;
 use plimsoll_toml::nearest;
 use thiserror::Error;
 
+use crate::enforced::{Enforced, enforced};
 use crate::index::{Index, pool_spec};
 use crate::quantity::Quantity;
 use crate::spec::{PoolSpec, Spec};
@@ -57,6 +59,8 @@ pub(crate) struct Context<'a> {
     pub(crate) windows: Windows,
     /// The local day of `as_of`.
     pub(crate) today: Date,
+    /// Pools that refused something, with what that tells of their limits.
+    enforced: Vec<(PoolId, Enforced)>,
     pub(crate) index: Index<'a>,
 }
 
@@ -83,9 +87,24 @@ impl<'a> Context<'a> {
     pub(crate) fn new(input: &PlanInput<'a>) -> Result<Self, PlanError> {
         let windows = windows(input.spec, input.calendar, input.as_of)?;
         let today = input.calendar.local_date(input.as_of);
-        let context = Self { input: *input, windows, today, index: Index::of(input, today) };
+        let index = Index::of(input, today);
+        let mut context = Self { input: *input, windows, today, enforced: Vec::new(), index };
         context.refuse_unknown_pools()?;
+        // Only replays ask how a limit is enforced.
+        if !input.quick {
+            context.enforced = enforced(&context);
+        }
         Ok(context)
+    }
+
+    /// What the refusals of a pool tell of its limits; none where it refused nothing.
+    pub(crate) fn enforced(&self, id: &PoolId) -> Option<Enforced> {
+        self.enforced.iter().find(|(pool, _)| pool == id).map(|(_, enforced)| *enforced)
+    }
+
+    /// Time in which what a pool's token buckets hold flows in, where it is known to be less than the window.
+    pub(crate) fn burst(&self, id: &PoolId) -> Option<Window> {
+        self.enforced(id)?.burst
     }
 
     /// A pool of the ledger that neither catalog, spec nor telemetry knows is a mistake: what was asked for

@@ -140,8 +140,15 @@ pub struct PoolPlan {
 pub struct ReplayPlan {
     /// Smallest limit at which every tier's share of throttled operations is within its target.
     pub most: u64,
-    /// Limit at which nothing at all would be throttled: the peak of the demand.
+    /// Limit at which nothing at all would be throttled: the peak of the demand, or more where the limit does
+    /// not hold as much as flows in within its window.
     pub upper: u64,
+    /// What unhindered demand draws in its busiest window.
+    #[serde(default)]
+    pub busiest_window: u64,
+    /// Seconds of its flow that a token bucket holds, as its refusals tell; null for a whole window.
+    #[serde(default)]
+    pub holds_s: Option<u32>,
     /// Minutes at the instant's rates, in each replay.
     pub minutes: u64,
     /// Replays with arrivals of their own, all of which the limit serves.
@@ -152,6 +159,12 @@ pub struct ReplayPlan {
     pub operations: u64,
     /// Whether no larger limit was seen to do worse.
     pub monotone: bool,
+    /// Measured runs that a limit had ended; they are replayed with the rest of others.
+    #[serde(default)]
+    pub cut_short: u64,
+    /// Why this is less than was wanted, so that the percentile counts beside it; null where it is not.
+    #[serde(default)]
+    pub lower_bound: Option<String>,
 }
 
 /// What one limit of a pool needs.
@@ -306,16 +319,25 @@ pub struct QuotaRequest {
 }
 
 /// Floors of one tier in one pool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TierPlan {
     /// Pool key.
     pub pool: String,
+    /// Account, where known.
+    #[serde(default)]
+    pub account: Option<String>,
+    /// Region; null for global pools.
+    #[serde(default)]
+    pub region: Option<String>,
     /// Tier.
     pub tier: u8,
-    /// Reserved draw a minute in the binding dimension.
+    /// Reserved draw a minute in the binding dimension; 0 for tiers 2 and 3, which share what is left.
     pub floor_per_min: u64,
-    /// Reserved concurrent calls.
+    /// Reserved concurrent calls; 0 as above.
     pub floor_concurrent: u64,
+    /// Reserved draw in each limit of a minute.
+    #[serde(default)]
+    pub floors: BTreeMap<String, u64>,
     /// Tiers whose unused floor it may take.
     pub may_borrow: Vec<u8>,
     /// Longest that a call may wait, seconds.

@@ -25,6 +25,7 @@ pub(crate) struct Index<'a> {
     entries: BTreeMap<String, Option<&'a Entry>>,
     specs: BTreeMap<PoolId, Option<&'a PoolSpec>>,
     workflow_specs: BTreeMap<&'a str, &'a WorkflowSpec>,
+    spilling: BTreeSet<PoolId>,
 }
 
 /// Whole runs of one workflow.
@@ -47,6 +48,7 @@ impl<'a> Index<'a> {
             entries: BTreeMap::new(),
             specs: BTreeMap::new(),
             workflow_specs: BTreeMap::new(),
+            spilling: spilling(&measured.sampled_runs),
         };
         for pool in &measured.pools {
             let id = PoolId::of(&pool.pool, pool.account.as_ref(), pool.region.as_ref());
@@ -125,6 +127,11 @@ impl<'a> Index<'a> {
         of.map_or(&[], Vec::as_slice)
     }
 
+    /// Whether calls were seen to go on to another pool where this one refused them.
+    pub(crate) fn spills(&self, id: &PoolId) -> bool {
+        self.spilling.contains(id)
+    }
+
     /// A catalog row that was looked up already; `None` for pools that are not in the plan.
     pub(crate) fn entry(&self, pool: &str) -> Option<Option<&'a Entry>> {
         self.entries.get(pool).copied()
@@ -134,4 +141,13 @@ impl<'a> Index<'a> {
 /// The entry of a spec that a pool falls under.
 pub(crate) fn pool_spec<'s>(spec: &'s Spec, id: &PoolId) -> Option<&'s PoolSpec> {
     spec.pool(&id.pool, id.account.as_deref(), id.region.as_deref())
+}
+
+/// Pools that were asked first for a call which another one served.
+pub(crate) fn spilling(runs: &[SampledRun]) -> BTreeSet<PoolId> {
+    let asked = runs.iter().flat_map(|run| &run.calls).filter_map(|call| {
+        let pool = call.asked_pool.as_ref()?;
+        Some(PoolId::of(pool, call.asked_account.as_ref(), call.asked_region.as_ref()))
+    });
+    asked.collect()
 }

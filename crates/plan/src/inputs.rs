@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 
 use crate::FigureInput;
 use crate::context::{Context, PoolId};
-use crate::demand::{Counted, Demand, Kind, per_run};
+use crate::demand::{Counted, Demand, ENOUGH_EVENT_RUNS, Kind, per_run};
+use crate::enforced::Enforced;
+use crate::pattern::Pattern;
 use crate::rates::{Rate, Rates, occurrences};
 
 /// The inputs of a demand and of what is made of it, in the order of the derivation.
@@ -41,6 +43,9 @@ pub(crate) fn inputs(
         length.value = n
             .map_or_else(|| "unknown".to_owned(), |at| format!("{} us over {} calls", at.busy_us, at.starts));
         found.push(length);
+    }
+    if let (Some(rates), false, Kind::PerMinute(_)) = (rates, context.input.quick, &counted.kind) {
+        found.extend(book.replayed(demand, rates));
     }
     found.extend(book.meter());
     found.push(declared("headroom", &context.spec().policy.headroom, "policy.headroom"));
@@ -123,6 +128,54 @@ impl Book<'_> {
             input.after.push(file("12_event_runs"));
         }
         Some(input)
+    }
+
+    /// What a replay draws from: whole runs, when they start within an event, and how the limit is held.
+    fn replayed(&self, demand: &Demand, rates: &Rates<'_>) -> Vec<FigureInput> {
+        let mut found = Vec::new();
+        for part in &demand.parts {
+            let Some(rate) = rates.get(part.workflow.as_str()) else { continue };
+            let of = format!("workflow = {}", quoted(&part.workflow));
+            let runs = |event: Option<&str>| self.context.index.runs(&part.workflow, event).len() as u64;
+            let own = rate.event.as_deref().filter(|event| runs(Some(event)) >= ENOUGH_EVENT_RUNS);
+            let which = match own {
+                Some(event) => format!("{of} AND event = {}", quoted(event)),
+                None => format!("{of} AND event IS NULL"),
+            };
+            let n = runs(own);
+            if n > 0 {
+                let what = format!("whole runs of {} that are replayed", part.workflow);
+                let mut input = self.measured(&what, &n.to_string(), Some(n), "chosen_calls", which);
+                input.after = vec![file("12_event_runs"), file("14_chosen_runs")];
+                found.push(input);
+            }
+            let workflow = self.context.workflow(&part.workflow);
+            if let (Some(workflow), Some(event)) = (workflow, rate.event.as_deref())
+                && let Some(pattern) = Pattern::of(workflow, rate)
+            {
+                let what = format!("when runs of {} start within {event}", part.workflow);
+                let value =
+                    format!("{:.2} times the rate in its busiest {} min", pattern.busiest(1).1, pattern.slot);
+                let n =
+                    workflow.event_starts.get(event).map(|starts| starts.iter().map(|one| one.starts).sum());
+                let rows = format!("{of} AND event = {}", quoted(event));
+                let mut input = self.measured(&what, &value, n, "event_starts", rows);
+                input.after = vec![file("12_event_runs")];
+                found.push(input);
+            }
+        }
+        if let Some(Enforced { burst, refusals }) = self.context.enforced(self.pool) {
+            let value = match burst {
+                Some(burst) => format!("what flows in within {} s", burst.0),
+                None => "as the catalog has it".to_owned(),
+            };
+            let what =
+                format!("how much the limit lets through at once: {} refusals explained", refusals.explained);
+            let mut input = self.measured(&what, &value, Some(refusals.refused), "refusals", self.of_pool());
+            input.after = vec![file("10_minutes")];
+            found.push(input);
+        }
+        found
     }
 
     fn busy_minutes(&self, measure: &str) -> Option<FigureInput> {

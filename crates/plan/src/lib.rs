@@ -2,11 +2,16 @@
 //! request ledger, the calendar and the catalog. No clock, no I/O, no randomness without a seed.
 //!
 //! The way through it: [`Spec`] and [`Ledger`] say what to plan for, [`windows`] says what to measure,
-//! [`Measured`] is what was measured, [`make`] turns all of it into a [`Plan`]. [`size`] answers the
+//! [`Measured`] is what was measured, [`make`] turns all of it into a [`Plan`], [`broker_policy()`] into what
+//! a gateway enforces, and [`rehearse`] replays an instant or a stretch of the past. [`size`] answers the
 //! same questions from a handful of numbers, without telemetry, and [`size_pool`] for one pool of the catalog.
 
+mod broker_make;
+mod broker_policy;
+mod cast;
 mod change;
 mod cheaper;
+mod client;
 mod context;
 mod deadline;
 mod degradation;
@@ -20,6 +25,7 @@ mod document_reservation;
 mod document_spend;
 mod document_unsigned;
 mod due;
+mod enforced;
 mod filing;
 mod form;
 mod fraction;
@@ -37,6 +43,7 @@ mod money;
 mod need;
 mod overlap;
 mod patch;
+mod pattern;
 mod place;
 mod pool_size;
 mod pools;
@@ -44,6 +51,7 @@ mod quantity;
 mod queue;
 mod rates;
 mod rehearsal;
+mod rehearsed;
 mod replayed;
 mod requests;
 mod reservations;
@@ -64,6 +72,9 @@ mod warnings;
 mod windows;
 mod worksheet;
 
+pub use broker_make::broker_policy;
+pub use broker_policy::*;
+pub use client::{ClientRules, RetryInstead, Slots};
 pub use context::{PlanError, PlanInput};
 pub use diff::{Change, InputChange, PlanDiff, diff};
 pub use document::*;
@@ -85,7 +96,8 @@ pub use pool_size::*;
 pub use quantity::{Quantity, QuantityError};
 pub use queue::poisson_quantile;
 pub use rates::{EventRatePlan, GrowthAhead, GrowthPlan, GrowthScore, LoadPlan, OccurrencePlan, coming_peak};
-pub use rehearsal::{LimitInstead, Rehearsal, RehearsalError, Rehearsed, RehearsedRate, rehearse};
+pub use rehearsal::{LimitInstead, Rehearsal, RehearsalError, Scene, rehearse};
+pub use rehearsed::{DimensionHeld, PlanHeld, RecordedStretch, Rehearsed, RehearsedRate, TierServed};
 pub use replayed::{REPLAY_SEEDS, replay_minutes};
 pub use reservations::break_even;
 pub use size::{MixPart, SIZE_DIMENSIONS, SizeError, SizeInput, SizeLimit, SizeOutput, size};

@@ -65,7 +65,7 @@ pub fn make(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
         reservations,
         spend,
         degradation: degradation(&context, &rhythm, &pools),
-        tiers: tiers(&context, &pools),
+        tiers: tiers(&context, &rhythm, &instants, &pools),
         events: context.windows.coming.iter().map(|occurrence| event(input, occurrence)).collect(),
         stress,
         scenarios,

@@ -82,8 +82,8 @@ pub struct WorkflowMeasured {
     pub runs: u64,
     /// Finished runs by outcome: ok, error, throttled, timeout, orphan.
     pub outcomes: BTreeMap<String, u64>,
-    /// Statistics over finished runs, by column of `runs`: `duration_ms` (in microseconds here),
-    /// `ttft_ms`, `model_calls`, `tool_calls`, `input_tokens`, `output_tokens`, `cache_read`,
+    /// Statistics over finished runs, by column of `runs`: `duration_ms` (in microseconds here, as
+    /// `unthrottled_ms`, which leaves out the waits for limits), `ttft_ms`, `model_calls`, `tool_calls`, `input_tokens`, `output_tokens`, `cache_read`,
     /// `max_parallel_tools`, …
     pub metrics: BTreeMap<String, Stat>,
     /// What one run draws from each pool, over finished runs; a run that draws nothing counts as 0.
@@ -92,7 +92,8 @@ pub struct WorkflowMeasured {
     pub hourly_starts: Vec<(Timestamp, u64)>,
     /// One entry per past occurrence of an event that names this workflow.
     pub occurrences: Vec<OccurrenceMeasured>,
-    /// Statistics of `duration_ms` (in microseconds) over the runs of all those occurrences.
+    /// Statistics of a run's length without its waits for limits (in microseconds) over the runs of all those
+    /// occurrences.
     pub event_duration: BTreeMap<String, Stat>,
     /// What one run draws inside each event's occurrences, by event name.
     pub event_draws: BTreeMap<String, Vec<RunDraw>>,
@@ -102,9 +103,37 @@ pub struct WorkflowMeasured {
     pub output_per_call: Stat,
     /// Runs started in each second of the workflow's busiest hour, seconds without a start left out.
     pub busy_seconds: Vec<BusySecond>,
+    /// By event, when its runs start inside past windows of it.
+    pub event_starts: BTreeMap<String, Vec<QuarterStarts>>,
+    /// What its clients do after a refusal, where any was refused.
+    pub retries: Option<RetriesMeasured>,
     /// What a run cost on demand, by tenant.
     #[serde(default)]
     pub costs: Vec<RunCost>,
+}
+
+/// Runs that started in one quarter of an hour of an event's past windows, all windows together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuarterStarts {
+    /// Quarters of an hour since a window's beginning, from 0.
+    pub quarter: u32,
+    /// Starts in it.
+    pub starts: u64,
+}
+
+/// What clients did after a limit had refused a call. Times are microseconds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RetriesMeasured {
+    /// Attempts that were refused.
+    pub refused: u64,
+    /// Most attempts of one call.
+    pub attempts: u64,
+    /// Median wait between the first refusal and the second attempt; null where none followed.
+    pub first_wait_us: Option<u64>,
+    /// P95 of all waits between a refusal and the next attempt.
+    pub longest_wait_us: Option<u64>,
+    /// What the provider's `retry-after` asked for: values of which each stands for a tenth of the answers.
+    pub retry_after_us: Option<Vec<f64>>,
 }
 
 /// What the finished runs of one workflow and tenant cost on demand over the history.
@@ -133,34 +162,49 @@ pub struct BusySecond {
     pub starts: u64,
 }
 
-/// A whole run as it was, without its waits for limits.
+/// A whole run as it was.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SampledRun {
     /// Event in whose past occurrence it ran; null for the sample of the history.
     pub event: Option<String>,
     /// Workflow.
     pub workflow: String,
+    /// When it started, microseconds of the Unix epoch.
+    #[serde(default)]
+    pub arrival_us: i64,
+    /// Request class, where told.
+    #[serde(default)]
+    pub class: Option<String>,
+    /// Whether a limit stopped it and it began again from its first step.
+    #[serde(default)]
+    pub restarted: bool,
     /// Its calls, in the order in which they were wanted.
     pub calls: Vec<SampledCall>,
 }
 
-/// One model call of a run. Times are microseconds from the run's start.
+/// One model or tool call of a run. Times are microseconds from the run's start.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SampledCall {
     /// Account, where known.
     pub account: Option<String>,
     /// Region; null for global pools.
     pub region: Option<String>,
-    /// Pool key.
+    /// Pool key; or, for a tool, its name.
     pub pool: String,
+    /// Whether it is a tool's.
+    #[serde(default)]
+    pub tool: bool,
     /// When its first attempt started.
     pub wanted_us: i64,
-    /// When the attempt started that was let in.
+    /// When the attempt started that was let in; the last one where none was.
     pub start_us: i64,
     /// How long that one took, microseconds.
     pub latency_us: i64,
     /// Time to its first token, microseconds, where it streamed.
     pub ttft_us: Option<i64>,
+    /// Whether a limit refused every attempt.
+    #[serde(default)]
+    pub refused: bool,
     /// Whether the provider charges for it; a call that ended without usage and is not billed used nothing.
     pub billed: bool,
     /// Input tokens, cached ones included; null where unknown, as all that follow.
@@ -177,6 +221,15 @@ pub struct SampledCall {
     pub reasoning_tokens: Option<u64>,
     /// Cap on output as it was asked for; null where unset.
     pub max_output_tokens: Option<u64>,
+    /// Pool that was asked first and did not serve it; null where the one that served it was.
+    #[serde(default)]
+    pub asked_pool: Option<String>,
+    /// That pool's account.
+    #[serde(default)]
+    pub asked_account: Option<String>,
+    /// That pool's region.
+    #[serde(default)]
+    pub asked_region: Option<String>,
 }
 
 /// What one run draws from one pool in one measure.
@@ -252,6 +305,36 @@ pub struct PoolMeasured {
     pub by_workflow: Vec<WorkflowShare>,
     /// Limits that the provider's headers told, latest first seen value per dimension.
     pub limits_seen: BTreeMap<String, u64>,
+    /// What was sent in the hour in which most was refused, by time; empty where nothing ever was.
+    #[serde(default)]
+    pub refusals: Vec<AttemptMeasured>,
+}
+
+/// One attempt with what it draws, metered by the catalog; what a refused one asked for. Null where unknown.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct AttemptMeasured {
+    /// When it was sent, microseconds of the Unix epoch.
+    pub at_us: u64,
+    /// When it ended.
+    pub until_us: u64,
+    /// Whether a limit refused it.
+    pub refused: bool,
+    /// At admission.
+    pub admission_requests: Option<u64>,
+    /// At admission.
+    pub admission_input_tokens: Option<u64>,
+    /// At admission.
+    pub admission_output_tokens: Option<u64>,
+    /// At admission.
+    pub admission_tokens: Option<u64>,
+    /// At settlement.
+    pub settlement_requests: Option<u64>,
+    /// At settlement.
+    pub settlement_input_tokens: Option<u64>,
+    /// At settlement.
+    pub settlement_output_tokens: Option<u64>,
+    /// At settlement.
+    pub settlement_tokens: Option<u64>,
 }
 
 /// Tokens by kind, summed over calls whose usage is known.

@@ -15,6 +15,7 @@ use crate::context::{Context, PlanError, PoolId, mean};
 use crate::deadline::{Deadline, Lead};
 use crate::demand::{Counted, Demand, Kind, Part, demand, explain};
 use crate::inputs::inputs;
+use crate::pattern::patterns_told;
 use crate::quantity::Quantity;
 use crate::rates::{Rates, occurrences};
 use crate::replayed::replayed;
@@ -81,9 +82,8 @@ impl Candidate<'_> {
             && let Some(replay) = self.rates.and_then(|rates| replayed(context, pool, counted, rates))
         {
             shown.need = (&Quantity::from(replay.most) * &self.demand.margin(context)).ceil();
-            // Runs that were throttled are a lower bound of what they wanted: no replay of them tells that
-            // less is enough than the percentile says.
-            if self.was_throttled(context) {
+            // Of a lower bound of what was wanted no replay tells that less is enough than the percentile says.
+            if replay.lower_bound.is_some() && self.was_throttled(context) {
                 shown.need = shown.need.max(self.p95_need);
             }
             shown.replay = Some(replay);
@@ -419,26 +419,41 @@ fn replay_told(context: &Context<'_>, chosen: &Candidate<'_>, replay: &ReplayPla
         margin_told(context, chosen.demand),
         Quantity::from((&most * &chosen.demand.margin(context)).ceil())
     )];
-    if chosen.need == chosen.p95_need && chosen.was_throttled(context) {
+    if let Some(rates) = chosen.rates {
+        lines.extend(patterns_told(context, rates, replay.minutes));
+    }
+    if let Some(seconds) = replay.holds_s {
         lines.push(format!(
-            "past occurrences were throttled, so what was replayed is a lower bound, and the {percentile} counts: {}",
-            Quantity::from(chosen.need)
+            "what the pool refused tells that its buckets hold no more than flows in within {seconds} s, so the limit \
+             is held over a few seconds and not over a minute"
         ));
-        return lines;
+    }
+    if replay.cut_short > 0 {
+        lines.push(format!(
+            "{} of the measured runs were ended by a limit; each was replayed with the rest of one that was not",
+            replay.cut_short
+        ));
+    }
+    if let Some(why) = replay.lower_bound.as_ref().filter(|_| chosen.was_throttled(context)) {
+        lines.push(format!("past occurrences were throttled, and what was replayed is a lower bound: {why}"));
+        if chosen.need == chosen.p95_need {
+            lines.push(format!("so the {percentile} counts: {}", Quantity::from(chosen.need)));
+            return lines;
+        }
     }
     let third = Quantity::ratio(4, 3).unwrap_or_default();
     let (need, floor) = (Quantity::from(chosen.need), Quantity::from(chosen.p95_need));
-    let upper = Quantity::from(replay.upper);
+    let busiest = Quantity::from(replay.busiest_window);
     if need > &floor * &third {
         lines.push(format!(
             "more than the {percentile} tells: runs arrive unevenly or draw most of what they draw at once, so the \
-             busiest window of the replay asked for {upper}, against a mean of {}",
+             busiest window of the replay asked for {busiest}, against a mean of {}",
             chosen.demand.mean
         ));
     } else if floor > &need * &third {
         lines.push(format!(
             "less than the {percentile} tells: a run's draw is spread over its length and few runs are at their \
-             {percentile} together, so the busiest window of the replay asked for {upper}"
+             {percentile} together, so the busiest window of the replay asked for {busiest}"
         ));
     }
     if !replay.monotone {

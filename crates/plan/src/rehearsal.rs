@@ -1,32 +1,65 @@
-//! An instant of the horizon, replayed at the limits of that day or at others: who is throttled, who
-//! waits, what is in flight.
+//! An instant of the horizon, or a stretch of the past as it was, replayed at the limits of that day or at
+//! others: who is throttled, who waits, what is in flight, and whether a plan held.
 //!
 //! Every pool that runs draw on is on stage at once, each with all that its limits count by the minute.
-//! Leaves the search for a limit to `replayed`. The invariant: a limit that nobody gave is no limit here,
-//! and the rehearsal says so.
+//! Leaves the search for a limit to `replayed`, and what is told of it to `rehearsed`. The invariant: a limit
+//! that nobody gave is no limit here, and the rehearsal says so.
+
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use plimsoll_replay::{Little, Outcome, PoolLimit, PoolQueue, Replay, ReplayError, Spread, Tier, Workflow};
-use plimsoll_replay::{replay_all, spread};
-use serde::Serialize;
+use jiff::civil::Date;
+use plimsoll_replay::{Arrivals, Case, Micros, Replay, ReplayError, Runs, Settings, World, replay_all};
 use thiserror::Error;
 
-use crate::context::{Context, PlanError, PlanInput};
+use crate::broker_policy::BrokerPolicy;
+use crate::client::ClientRules;
+use crate::context::{Context, PlanError, PlanInput, PoolId};
+use crate::demand::Counted;
+use crate::index::spilling;
 use crate::pools::{all_counted, limit_on};
-use crate::rates::Rhythm;
+use crate::rates::{Rates, Rhythm};
+use crate::rehearsed::{Played, Rehearsed};
 use crate::stage::Stage;
+use crate::{Plan, SampledRun};
 
 /// What to replay.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Rehearsal {
-    /// The instant whose rates are replayed, for the whole of `minutes`.
-    pub at: Timestamp,
-    /// How long, after the pools have filled up.
-    pub minutes: u32,
-    /// How often, each time with arrivals of its own.
+    /// An instant or a stretch.
+    pub what: Scene,
+    /// How often: each time with arrivals of its own, or, for a stretch, with other luck in its retries.
     pub seeds: u32,
-    /// Limits in place of those of the day.
+    /// Limits in place of those of the day, or of the plan.
     pub limits: Vec<LimitInstead>,
+    /// Slots, queues, retries and failover in place of what was measured.
+    pub client: ClientRules,
+    /// A token broker's policy to enforce.
+    pub policy: Option<BrokerPolicy>,
+    /// A plan whose limits are taken, those that it asks for first, and which is held against what happens.
+    pub plan: Option<Plan>,
+}
+
+/// An instant or a stretch.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Scene {
+    /// Measured runs at the rates of an instant.
+    Instant {
+        /// The instant whose rates are replayed, for the whole of `minutes`; inside an event whose course is
+        /// known, the busiest minutes of it.
+        at: Timestamp,
+        /// How long, after the pools have filled up.
+        minutes: u32,
+    },
+    /// Runs as they were recorded, each at its time.
+    Stretch {
+        /// First counted instant; what was under way then fills the pools.
+        from: Timestamp,
+        /// First instant after it.
+        to: Timestamp,
+        /// Every run that was under way.
+        runs: Vec<SampledRun>,
+    },
 }
 
 /// A limit in place of another.
@@ -34,7 +67,7 @@ pub struct Rehearsal {
 pub struct LimitInstead {
     /// Pool key.
     pub pool: String,
-    /// Dimension.
+    /// Dimension; `concurrent` for calls that the provider runs at once.
     pub dimension: String,
     /// Most that may be drawn in its window.
     pub most: u64,
@@ -51,6 +84,16 @@ pub enum RehearsalError {
         "no workflow with measured runs has a rate at {0}: choose an instant or an event at which something runs"
     )]
     Nothing(Timestamp),
+    /// Nothing ran in the stretch.
+    #[error(
+        "no run whose use is known was under way from {from} to {to}: choose a stretch in which something ran"
+    )]
+    Silence {
+        /// Its first instant.
+        from: Timestamp,
+        /// The first after it.
+        to: Timestamp,
+    },
     /// A limit of a pool or a dimension that is not there.
     #[error("no measured run draws {dimension} of {pool}: name a pool and a dimension of the plan")]
     Unknown {
@@ -59,50 +102,24 @@ pub enum RehearsalError {
         /// Dimension, as it was written.
         dimension: String,
     },
+    /// Slots of something that no run calls.
+    #[error("no measured run calls {name}: name a pool or a tool of the measured runs")]
+    NoStation {
+        /// As it was written.
+        name: String,
+    },
+    /// Slots of a class that no run is of.
+    #[error("no measured run is of class {class}: name a request class of the measured runs")]
+    NoClass {
+        /// As it was written.
+        class: String,
+    },
     /// The replay itself.
     #[error(transparent)]
     Replay(#[from] ReplayError),
 }
 
-/// What a rehearsal showed. Tiers, pools and the law are those of the first seed; `spread` is of all.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Rehearsed {
-    /// The instant whose rates were replayed.
-    pub at: Timestamp,
-    /// Minutes that were counted.
-    pub minutes: u32,
-    /// Replays.
-    pub seeds: u32,
-    /// What arrived.
-    pub rates: Vec<RehearsedRate>,
-    /// By tier, in ascending order.
-    pub tiers: Vec<Tier>,
-    /// By tier and workflow.
-    pub workflows: Vec<Workflow>,
-    /// By pool and limit.
-    pub pools: Vec<PoolLimit>,
-    /// What waited at each pool.
-    pub queues: Vec<PoolQueue>,
-    /// Little's law at every boundary.
-    pub little: Little,
-    /// Every figure over all seeds.
-    pub spread: Vec<Spread>,
-    /// Pools and dimensions without a limit: nothing is turned away there.
-    pub unlimited: Vec<String>,
-}
-
-/// The rate of one workflow.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RehearsedRate {
-    /// Its name.
-    pub workflow: String,
-    /// Runs a minute.
-    pub runs_per_min: f64,
-    /// Where that comes from: `in_flight`, `runs_per_min`, `measured`, `multiplier`, `hour_of_week`.
-    pub from: &'static str,
-}
-
-/// Replays an instant.
+/// Replays an instant or a stretch.
 ///
 /// # Errors
 /// [`RehearsalError`], which says what to change.
@@ -113,58 +130,137 @@ pub fn rehearse(
 ) -> Result<Rehearsed, RehearsalError> {
     let context = Context::new(input)?;
     let rhythm = Rhythm::new(&context)?;
-    let rates = rhythm.at(asked.at);
-    let pools = all_counted(&context);
-    for instead in &asked.limits {
-        let known = pools.iter().any(|(id, counted)| {
-            id.pool == instead.pool && counted.iter().any(|counted| counted.dimension == instead.dimension)
-        });
-        if !known {
-            let (pool, dimension) = (instead.pool.clone(), instead.dimension.clone());
-            return Err(RehearsalError::Unknown { pool, dimension });
+    let theatre = Theatre::new(&context, asked)?;
+    let at = match asked.what {
+        Scene::Instant { at, .. } => at,
+        Scene::Stretch { from, .. } => from,
+    };
+    let world = theatre.world(input.calendar.local_date(at))?;
+    let (runs, cases, rates, unknown) = match &asked.what {
+        Scene::Instant { at, minutes } => {
+            let rates = rhythm.at(*at);
+            let (runs, cases) = theatre.instant(&rates, *at, *minutes)?;
+            (runs, cases, rates, 0)
         }
+        Scene::Stretch { from, to, runs } => {
+            let (runs, cases, unknown) = theatre.stretch(*from, *to, runs)?;
+            (runs, cases, Rates::new(), unknown)
+        }
+    };
+    let outcomes = replay_all(&Replay::new(&world, &runs)?, &cases, threads)?;
+    let played = Played { context: &context, asked, at, world: &world, rates, unknown };
+    played.told(outcomes).ok_or(RehearsalError::Nothing(at))
+}
+
+/// The stage with all that is asked for.
+struct Theatre<'a> {
+    context: &'a Context<'a>,
+    asked: &'a Rehearsal,
+    pools: Vec<(PoolId, Vec<Counted>)>,
+    client: ClientRules,
+    stage: Stage<'a>,
+}
+
+impl<'a> Theatre<'a> {
+    fn new(context: &'a Context<'a>, asked: &'a Rehearsal) -> Result<Self, RehearsalError> {
+        let pools = all_counted(context);
+        for instead in &asked.limits {
+            let counts = |counted: &[Counted]| {
+                instead.dimension == "concurrent"
+                    || counted.iter().any(|counted| counted.dimension == instead.dimension)
+            };
+            if !pools.iter().any(|(id, counted)| id.pool == instead.pool && counts(counted)) {
+                let (pool, dimension) = (instead.pool.clone(), instead.dimension.clone());
+                return Err(RehearsalError::Unknown { pool, dimension });
+            }
+        }
+        let client = match &asked.policy {
+            Some(policy) => policy.client(&asked.client),
+            None => asked.client.clone(),
+        };
+        let stage = Stage::of(context, pools.clone()).with(client.props(context));
+        Ok(Self { context, asked, pools, client, stage })
     }
-    let stage = Stage::of(&context, pools);
-    let cast = stage.cast(&rates).ok_or(RehearsalError::Nothing(asked.at))?;
-    let day = input.calendar.local_date(asked.at);
-    let world = stage.world(|id, counted| {
-        let instead = asked
+
+    /// The limit that is replayed: set, else the plan's, else of the day.
+    fn limit(&self, id: &PoolId, counted: &Counted, day: Date) -> Option<u64> {
+        let set = self
+            .asked
             .limits
             .iter()
             .rfind(|instead| instead.pool == id.pool && instead.dimension == counted.dimension);
-        instead.map(|instead| instead.most).or_else(|| limit_on(&context, id, counted, day))
-    });
-    let cases = cast
-        .cases(f64::from(asked.minutes), u64::from(asked.seeds))
-        .ok_or(RehearsalError::Nothing(asked.at))?;
-    let outcomes = replay_all(&Replay::new(&world, &cast.runs)?, &cases, threads)?;
-    let unlimited = world.pools.iter().flat_map(|pool| {
-        let open = |dimension: &&String| world.quota_of(pool, dimension).is_none();
-        pool.dimensions.iter().filter(open).map(|of| format!("{} {of}", pool.name))
-    });
-    let spread = spread(&outcomes);
-    let Some(Outcome { tiers, workflows, pools, queues, little, .. }) = outcomes.into_iter().next() else {
-        return Err(RehearsalError::Nothing(asked.at));
-    };
-    Ok(Rehearsed {
-        at: asked.at,
-        minutes: asked.minutes,
-        seeds: asked.seeds,
-        rates: rates
-            .into_iter()
-            .filter(|(_, rate)| !rate.per_min.is_zero())
-            .map(|(workflow, rate)| RehearsedRate {
-                workflow: workflow.to_owned(),
-                runs_per_min: rate.per_min.to_f64(),
-                from: rate.from,
-            })
-            .collect(),
-        tiers,
-        workflows,
-        pools,
-        queues,
-        little,
-        spread,
-        unlimited: unlimited.collect(),
-    })
+        let planned = || {
+            let pools = &self.asked.plan.as_ref()?.pools;
+            let (account, region) = (self.context.account(id), self.context.region(id));
+            let pool = pools
+                .iter()
+                .find(|pool| pool.pool == id.pool && pool.account == account && pool.region == region)?;
+            let row = pool.dimensions.iter().find(|row| row.dimension == counted.dimension)?;
+            row.ask.or(row.limit)
+        };
+        set.map(|set| set.most).or_else(planned).or_else(|| limit_on(self.context, id, counted, day))
+    }
+
+    /// Limits, slots, retries and shares.
+    fn world(&self, day: Date) -> Result<World, RehearsalError> {
+        let mut world = self.stage.world(|id, counted| self.limit(id, counted, day));
+        let concurrent = Counted::named("concurrent");
+        let recorded = match &self.asked.what {
+            Scene::Stretch { runs, .. } => spilling(runs),
+            Scene::Instant { .. } => BTreeSet::new(),
+        };
+        for (pool, (id, _)) in world.pools.iter_mut().zip(&self.pools) {
+            let most = self.limit(id, &concurrent, day);
+            pool.hidden_concurrent = most.map(|most| u32::try_from(most).unwrap_or(u32::MAX));
+            if recorded.contains(id) {
+                pool.failover_after = Some(1);
+            }
+        }
+        if let Some(policy) = &self.asked.policy {
+            // Slots first, since floors are shares of them.
+            ClientRules { slots: self.client.slots.clone(), ..ClientRules::default() }
+                .set(self.context, &mut world)?;
+            let resolved = |(id, _): &(PoolId, Vec<Counted>)| PoolId {
+                pool: id.pool.clone(),
+                account: self.context.account(id),
+                region: self.context.region(id),
+            };
+            let ids: Vec<PoolId> = self.pools.iter().map(resolved).collect();
+            policy.set(&mut world, &ids);
+        }
+        self.client.set(self.context, &mut world)?;
+        Ok(world)
+    }
+
+    fn instant(
+        &self,
+        rates: &Rates<'_>,
+        at: Timestamp,
+        minutes: u32,
+    ) -> Result<(Runs, Vec<Case>), RehearsalError> {
+        let cast = self.stage.cast(rates).ok_or(RehearsalError::Nothing(at))?;
+        let cases = cast.cases(f64::from(minutes), u64::from(self.asked.seeds));
+        let cases = cases.ok_or(RehearsalError::Nothing(at))?;
+        Ok((cast.runs, cases))
+    }
+
+    fn stretch(
+        &self,
+        from: Timestamp,
+        to: Timestamp,
+        runs: &[SampledRun],
+    ) -> Result<(Runs, Vec<Case>, u64), RehearsalError> {
+        let (runs, unknown) = self.stage.recorded(runs);
+        if runs.is_empty() {
+            return Err(RehearsalError::Silence { from, to });
+        }
+        let micros = |at: Timestamp| Micros(u64::try_from(at.as_microsecond()).unwrap_or(0));
+        let arrivals = Arrivals::recorded(&runs);
+        let case = |seed| {
+            let settings = Settings { from: micros(from), until: micros(to), seed, streams: true };
+            (arrivals.clone(), settings)
+        };
+        let cases = (1..=u64::from(self.asked.seeds)).map(case).collect();
+        Ok((runs, cases, unknown))
+    }
 }

@@ -3,9 +3,10 @@
 //! Leaves the making of arrivals and limits to `stage`, and headroom to `need`. The invariant: the same
 //! input gives the same figure, since seeds are numbers from 1 on and nothing else is left to chance.
 
-use plimsoll_replay::{PartsPerMillion, Replay, Search, need};
+use plimsoll_replay::{Explained, PartsPerMillion, Replay, Search, need};
 
 use crate::ReplayPlan;
+use crate::cast::Cast;
 use crate::context::{Context, PoolId};
 use crate::demand::{Counted, Kind};
 use crate::rates::Rates;
@@ -36,6 +37,7 @@ pub(crate) fn replayed(
     let cast = stage.cast(rates)?;
     let minutes = replay_minutes(cast.calls_per_min);
     let cases = cast.cases(minutes, REPLAY_SEEDS)?;
+    let minutes = cases.first().map_or(minutes, |(_, counted)| (counted.until - counted.from).as_minutes());
     // The amount is what is searched for.
     let world = stage.world(|_, _| Some(0));
     let replay = Replay::new(&world, &cast.runs).ok()?;
@@ -43,11 +45,34 @@ pub(crate) fn replayed(
     Some(ReplayPlan {
         most: found.most,
         upper: found.upper,
+        busiest_window: found.peak,
+        holds_s: context.burst(pool).map(|burst| burst.0),
         minutes: minutes.round() as u64,
         seeds: REPLAY_SEEDS,
         runs: cast.runs.len() as u64,
         operations: found.operations,
         monotone: found.monotone,
+        cut_short: cast.cut.0 + cast.cut.1,
+        lower_bound: lower_bound(context, pool, &cast),
+    })
+}
+
+/// Why what was replayed shows less than was wanted, where it does.
+fn lower_bound(context: &Context<'_>, pool: &PoolId, cast: &Cast) -> Option<String> {
+    if cast.cut.1 > 0 {
+        return Some(format!(
+            "{} runs were ended by a limit before any other run of theirs had ended, so what they would have gone on \
+             to draw is not known",
+            cast.cut.1
+        ));
+    }
+    let Explained { refused, explained } = context.enforced(pool)?.refusals;
+    let enough = Explained { refused, explained }.enough();
+    (!enough).then(|| {
+        format!(
+            "of {refused} refusals in the hour with most of them the limit, as it is modelled, explains {explained}, \
+             so the provider refuses by a rule that the replay does not know"
+        )
     })
 }
 

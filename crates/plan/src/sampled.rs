@@ -4,8 +4,16 @@
 //! Spans tell when calls started and ended, not why. A call is taken to wait for those that had ended
 //! when it was wanted and that no other such call had waited for: several calls after one are a
 //! fan-out, a call after several joins them. What passed between is the agent's own time (its thinking
-//! and its tools) and stays as it was. The invariant: replayed without limits, every call is wanted
-//! when it was measured, less the waits for limits before it.
+//! and its tools) and stays as it was.
+//!
+//! What a limit did to a run is taken out first, since a replay does its own. A call of which every attempt
+//! was refused used nothing, and the run came back to it later: the next call stands in its place, wanted
+//! when that one was, so the time for which the run was parked is a wait and no thinking. What a run did
+//! before it had to begin again is left out. A run that ended with a refusal is cut short, and
+//! [`Served::cut`] says so.
+//!
+//! The invariant: replayed without limits, every call is wanted when it was measured, less the waits for
+//! limits before it.
 
 use plimsoll_catalog::Call;
 use plimsoll_replay::{Micros, Route, Step};
@@ -29,12 +37,54 @@ pub(crate) fn used(call: &SampledCall) -> Option<Call> {
     })
 }
 
-/// The calls of a run as steps; `route` tells where each goes. `None` where a route is not known.
-pub(crate) fn steps(run: &SampledRun, route: impl Fn(&SampledCall) -> Option<Route>) -> Option<Vec<Step>> {
-    let mut steps: Vec<Step> = Vec::with_capacity(run.calls.len());
-    for (at, call) in run.calls.iter().enumerate() {
-        let ended = |before: &SampledCall| ends(before) <= call.wanted_us;
-        let before: Vec<usize> = (0..at).filter(|&before| run.calls.get(before).is_some_and(ended)).collect();
+/// A run without what limits did to it.
+pub(crate) struct Served {
+    /// Calls that were let in, in the order in which they were wanted.
+    pub(crate) calls: Vec<SampledCall>,
+    /// Whether the run ended with a refusal, so that the rest of it is not known.
+    pub(crate) cut: bool,
+}
+
+/// What a run would have done had nothing been refused, as far as it shows.
+pub(crate) fn served(run: &SampledRun) -> Served {
+    let let_in = |call: &SampledCall| !call.refused && !call.tool;
+    // Where it last came back after a refusal; a run that began again did so there.
+    let came_back = run.calls.iter().rposition(let_in).and_then(|last| {
+        let before = run.calls.get(..last)?;
+        before.iter().rposition(|call| call.refused)
+    });
+    let again = if run.restarted { came_back.map_or(0, |refused| refused + 1) } else { 0 };
+    let kept = run.calls.get(again..).unwrap_or_default();
+    let first = |calls: &[SampledCall]| calls.first().map_or(0, |call| call.wanted_us);
+    let shift = first(kept) - first(&run.calls);
+    let mut calls: Vec<SampledCall> = Vec::with_capacity(kept.len());
+    let mut wanted_since: Option<i64> = None;
+    for call in kept {
+        if call.refused {
+            wanted_since.get_or_insert(call.wanted_us);
+            continue;
+        }
+        let since = if call.tool { None } else { wanted_since.take() };
+        calls.push(SampledCall {
+            wanted_us: since.unwrap_or(call.wanted_us) - shift,
+            start_us: call.start_us - shift,
+            ..call.clone()
+        });
+    }
+    calls.sort_by_key(|call| call.wanted_us);
+    Served { calls, cut: wanted_since.is_some() }
+}
+
+/// Calls as steps; `routes` tells where each can go. `None` where a route is not known.
+pub(crate) fn steps<'c>(
+    calls: impl IntoIterator<Item = &'c SampledCall>,
+    routes: impl Fn(&SampledCall) -> Option<Vec<Route>>,
+) -> Option<Vec<Step>> {
+    let calls: Vec<&SampledCall> = calls.into_iter().collect();
+    let mut steps: Vec<Step> = Vec::with_capacity(calls.len());
+    for (at, call) in calls.iter().enumerate() {
+        let ended = |before: &&SampledCall| ends(before) <= call.wanted_us;
+        let before: Vec<usize> = (0..at).filter(|&before| calls.get(before).is_some_and(ended)).collect();
         let waited_for = |&last: &usize| {
             before
                 .iter()
@@ -42,14 +92,55 @@ pub(crate) fn steps(run: &SampledRun, route: impl Fn(&SampledCall) -> Option<Rou
                 .any(|other| other.after.contains(&place(last)))
         };
         let after: Vec<usize> = before.iter().copied().filter(|last| !waited_for(last)).collect();
-        let free = after.iter().filter_map(|&last| run.calls.get(last)).map(ends).max().unwrap_or(0);
+        let free = after.iter().filter_map(|&last| calls.get(last)).map(|call| ends(call)).max().unwrap_or(0);
         steps.push(Step {
             after: after.into_iter().map(place).collect(),
             think: micros(call.wanted_us - free),
-            routes: vec![route(call)?],
+            routes: routes(call)?,
         });
     }
     Some(steps)
+}
+
+/// From the start of a run to the end of its last step, if it never waits for a limit.
+pub(crate) fn length(steps: &[Step]) -> Micros {
+    let mut ends: Vec<Micros> = Vec::with_capacity(steps.len());
+    for step in steps {
+        let free = step.after.iter().filter_map(|&before| ends.get(before as usize)).max();
+        let latency = step.routes.first().map_or(Micros::ZERO, |route| route.latency);
+        ends.push(free.copied().unwrap_or_default() + step.think + latency);
+    }
+    ends.into_iter().max().unwrap_or_default()
+}
+
+/// What a run does on the stage.
+#[derive(Debug, Clone)]
+pub(crate) struct Course {
+    pub(crate) steps: Vec<Step>,
+    /// As [`Served::cut`].
+    pub(crate) cut: bool,
+}
+
+/// Gives every run that was cut short the rest of one that was not: its steps from the place at which the
+/// other ends. Those for which there is no longer one stay as they are; says how many were completed, and how
+/// many were not.
+pub(crate) fn complete(runs: &mut [Course]) -> (u64, u64) {
+    let (mut completed, mut left) = (0u64, 0);
+    if runs.iter().all(|run| !run.cut) {
+        return (completed, left);
+    }
+    let whole: Vec<Vec<Step>> = runs.iter().filter(|run| !run.cut).map(|run| run.steps.clone()).collect();
+    for Course { steps, .. } in runs.iter_mut().filter(|run| run.cut) {
+        let longer: Vec<&Vec<Step>> = whole.iter().filter(|whole| whole.len() > steps.len()).collect();
+        match longer.get(usize::try_from(completed).unwrap_or(0) % longer.len().max(1)) {
+            Some(other) => {
+                steps.extend(other.iter().skip(steps.len()).cloned());
+                completed += 1;
+            }
+            None => left += 1,
+        }
+    }
+    (completed, left)
 }
 
 /// When a call was over, microseconds from the run's start.
@@ -80,17 +171,19 @@ mod tests {
         SampledRun { calls: calls.iter().map(call).collect(), ..SampledRun::default() }
     }
 
-    fn shape(run: &SampledRun) -> Option<Vec<(Vec<u32>, u64)>> {
-        let route = |call: &SampledCall| {
-            Some(Route {
-                pool: 0,
-                draws: Vec::new(),
-                latency: micros(call.latency_us),
-                ttft: None,
-                nano_usd: 0,
-            })
+    fn to_steps(calls: &[SampledCall]) -> Option<Vec<Step>> {
+        let route = |call: &SampledCall| Route {
+            pool: 0,
+            draws: Vec::new(),
+            latency: micros(call.latency_us),
+            ttft: None,
+            nano_usd: 0,
         };
-        let steps = steps(run, route)?;
+        steps(calls, |call| Some(vec![route(call)]))
+    }
+
+    fn shape(run: &SampledRun) -> Option<Vec<(Vec<u32>, u64)>> {
+        let steps = to_steps(&served(run).calls)?;
         Some(steps.into_iter().map(|step| (step.after, step.think.0)).collect())
     }
 
@@ -111,5 +204,45 @@ mod tests {
         waited.calls[2].wanted_us = 85;
         let found = shape(&waited);
         assert_eq!(found, Some(vec![(vec![], 0), (vec![], 0), (vec![0, 1], 5)]));
+    }
+    /// A run whose second call was refused at 20, parked, was refused again at 300 and let in at 700: the wait
+    /// of 680 is no thinking, and the run is as long as its calls and its own pauses.
+    #[test]
+    fn a_parked_run_waited_and_did_not_think() {
+        let mut parked = run(&[(5, 10), (20, 1), (300, 1), (700, 10), (720, 10)]);
+        (parked.calls[1].refused, parked.calls[2].refused) = (true, true);
+        let found = shape(&parked);
+        assert_eq!(found, Some(vec![(vec![], 5), (vec![0], 5), (vec![1], 10)]));
+        assert!(!served(&parked).cut);
+        let steps = to_steps(&served(&parked).calls).unwrap_or_default();
+        assert_eq!(length(&steps), Micros(5 + 10 + 5 + 10 + 10 + 10));
+    }
+
+    /// A run that began again is what it did from then on, as if it had begun so.
+    #[test]
+    fn a_restarted_run_is_its_second_beginning() {
+        let mut again = run(&[(5, 10), (20, 1), (500, 10), (520, 10), (540, 10)]);
+        again.calls[1].refused = true;
+        again.restarted = true;
+        assert_eq!(shape(&again), Some(vec![(vec![], 5), (vec![0], 10), (vec![1], 10)]));
+    }
+
+    /// A run that a limit ended gets the rest of one that it did not end; where none went further, it is said.
+    #[test]
+    fn a_run_that_was_cut_short_is_completed() {
+        let mut cut = run(&[(5, 10), (20, 1)]);
+        cut.calls[1].refused = true;
+        assert!(served(&cut).cut);
+        let of = |run: &SampledRun| Course {
+            steps: to_steps(&served(run).calls).unwrap_or_default(),
+            cut: served(run).cut,
+        };
+        let whole = run(&[(0, 10), (20, 10), (40, 7)]);
+        let mut runs = vec![of(&cut), of(&whole)];
+        assert_eq!(complete(&mut runs), (1, 0));
+        let think: Vec<u64> = runs[0].steps.iter().map(|step| step.think.0).collect();
+        assert_eq!(think, [5, 10, 10]);
+        let mut alone = vec![of(&cut)];
+        assert_eq!(complete(&mut alone), (0, 1));
     }
 }

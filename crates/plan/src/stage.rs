@@ -8,24 +8,26 @@ use std::collections::BTreeMap;
 
 use plimsoll_catalog::{Call, Enforcement, Entry, Measure, Metered, Refused};
 use plimsoll_replay::{
-    Arrivals, Burst, Case, Draw, Micros, Pool, Quota, Rate, Route, Rule, Run, Runs, Settings, Step, Window,
-    World,
+    Burst, Draw, Micros, Pool, PoolKind, Quota, Route, Rule, Run, Runs, Step, Window, World,
 };
 use rust_decimal::{Decimal, prelude::ToPrimitive};
 
 use crate::SampledRun;
+use crate::cast::{Cast, Coming};
 use crate::change::Change;
+use crate::client::measured_rules;
 use crate::context::{Context, PoolId};
 use crate::demand::{Counted, ENOUGH_EVENT_RUNS, Kind};
 use crate::measured::SampledCall;
-use crate::rates::Rates;
-use crate::sampled::{micros, steps, used};
-
-/// Longest time in which pools fill up before anything is counted, minutes.
-const WARM_UP: u64 = 30;
+use crate::pattern::Pattern;
+use crate::rates::{Rate, Rates};
+use crate::sampled::{Course, complete, length, micros, served, steps, used};
 
 /// Tier of a workflow that nobody gave one.
-const LEAST_URGENT: u8 = 3;
+pub(crate) const LEAST_URGENT: u8 = 3;
+
+/// What every class stands under that has no slots of its own.
+const OTHER_CLASSES: &str = "other";
 
 /// Pools with the dimensions that are looked at.
 #[derive(Clone)]
@@ -33,6 +35,18 @@ pub(crate) struct Stage<'a> {
     context: &'a Context<'a>,
     pools: Vec<Staged<'a>>,
     change: Change,
+    props: Props,
+}
+
+/// What stands on stage beside pools.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Props {
+    /// Tools whose calls are calls; those of the others are the agent's own time.
+    pub(crate) tools: Vec<String>,
+    /// Request classes that are told apart.
+    pub(crate) classes: Vec<String>,
+    /// Whether a call can go on to the fallback of its pool.
+    pub(crate) failover: bool,
 }
 
 /// A pool on stage, with what a call's draw on it is made from.
@@ -45,30 +59,24 @@ struct Staged<'a> {
     entry: Option<&'a Entry>,
 }
 
-/// Runs that arrive, at which rates.
-pub(crate) struct Cast {
-    pub(crate) runs: Runs,
-    rates: Vec<Steady>,
-    /// Longest run, microseconds.
-    longest: i64,
-    /// Calls a minute, all workflows together.
-    pub(crate) calls_per_min: f64,
+/// Runs of one workflow as they come on stage.
+struct Sample {
+    runs: Vec<Drawn>,
+    /// Runs that were cut short: completed, and left as they were.
+    cut: (u64, u64),
 }
 
 /// A run and what it does on the stage.
-type Measured<'a> = (&'a SampledRun, Vec<Step>);
-
-/// One workflow's arrivals.
-struct Steady {
-    per_minute: f64,
-    bursts: Vec<Burst>,
+struct Drawn {
+    class: u16,
+    steps: Vec<Step>,
 }
 
 impl<'a> Stage<'a> {
     /// One dimension of one pool.
     pub(crate) fn one(context: &'a Context<'a>, pool: &PoolId, counted: &Counted) -> Self {
         let pools = vec![Staged::new(context, pool.clone(), vec![counted.clone()])];
-        Self { context, pools, change: Change::default() }
+        Self { context, pools, change: Change::default(), props: Props::default() }
     }
 
     /// Pools with all that a minute's limits count there.
@@ -80,7 +88,12 @@ impl<'a> Stage<'a> {
         let pools = pools.into_iter();
         let staged = pools
             .map(|(id, counted)| Staged::new(context, id, counted.into_iter().filter(a_minute).collect()));
-        Self { context, pools: staged.collect(), change: Change::default() }
+        Self { context, pools: staged.collect(), change: Change::default(), props: Props::default() }
+    }
+
+    /// The same with tools, classes and ways to fall back.
+    pub(crate) fn with(self, props: Props) -> Self {
+        Self { props, ..self }
     }
 
     /// The same for runs that are changed.
@@ -91,32 +104,74 @@ impl<'a> Stage<'a> {
     /// The runs of the workflows that draw on the stage at these rates. `None` where none does, or none
     /// was measured with what it draws.
     pub(crate) fn cast(&self, rates: &Rates<'_>) -> Option<Cast> {
-        let mut drawing: Vec<(&str, Steady, Vec<Measured<'_>>)> = Vec::new();
-        for (name, rate) in rates.iter().filter(|(_, rate)| !rate.per_min.is_zero()) {
-            if let Some(runs) = self.sample(name, rate.event.as_deref()) {
-                let per_minute = rate.per_min.to_f64() * self.change.rate_percent as f64 / 100.0;
-                drawing.push((name, Steady { per_minute, bursts: bursts(self.context, name) }, runs));
-            }
-        }
+        let rates = rates.iter().filter(|(_, rate)| !rate.per_min.is_zero());
+        let drawing: Vec<(&str, &Rate, Sample)> = rates
+            .filter_map(|(name, rate)| Some((*name, rate, self.sample(name, rate.event.as_deref())?)))
+            .collect();
         if drawing.is_empty() {
             return None;
         }
-        let mut runs = Runs::new(drawing.iter().map(|(name, ..)| *name));
-        let (mut longest, mut calls_per_min) = (0, 0.0);
-        for (workflow, (name, steady, sample)) in (0u32..).zip(&drawing) {
-            let tier = self.context.tier(name).unwrap_or(LEAST_URGENT);
+        let mut cast = Cast {
+            runs: Runs::new(drawing.iter().map(|(name, ..)| *name)),
+            rates: Vec::with_capacity(drawing.len()),
+            longest: Micros::ZERO,
+            calls_per_min: 0.0,
+            cut: (0, 0),
+        };
+        for (workflow, (name, rate, sample)) in (0u32..).zip(&drawing) {
+            let tier = self.tier(name);
             let (mut calls, mut drawn) = (0, 0);
-            for (run, steps) in self.weighted(sample) {
-                let steps = self.change.steps(steps);
+            for run in self.weighted(&sample.runs) {
+                let steps = self.change.steps(&run.steps);
                 calls += steps.len();
                 drawn += 1;
-                longest = longest.max(length(run));
-                runs.push(&Run { workflow, tier, class: 0, arrival: Micros::ZERO, steps }).ok()?;
+                cast.longest = cast.longest.max(length(&steps));
+                let run = Run { workflow, tier, class: run.class, arrival: Micros::ZERO, steps };
+                cast.runs.push(&run).ok()?;
             }
-            calls_per_min += steady.per_minute * calls as f64 / f64::from(drawn.max(1));
+            let calls = calls as f64 / f64::from(drawn.max(1));
+            let per_minute = rate.per_min.to_f64() * self.change.rate_percent as f64 / 100.0;
+            let workflow = self.context.workflow(name);
+            let pattern = workflow.and_then(|workflow| Pattern::of(workflow, rate));
+            let bursts = bursts(self.context, name, pattern.as_ref());
+            cast.calls_per_min += per_minute * calls;
+            cast.cut = (cast.cut.0 + sample.cut.0, cast.cut.1 + sample.cut.1);
+            cast.rates.push(Coming { per_minute, bursts, pattern, calls });
         }
-        let rates = drawing.into_iter().map(|(_, steady, _)| steady).collect();
-        Some(Cast { runs, rates, longest, calls_per_min })
+        Some(cast)
+    }
+
+    /// Runs as they were recorded, each at its time; those whose draws on the stage are not known are left out,
+    /// and counted.
+    pub(crate) fn recorded(&self, runs: &[SampledRun]) -> (Runs, u64) {
+        let mut names: Vec<&str> = runs.iter().map(|run| run.workflow.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let mut kept = Runs::new(names.iter().copied());
+        for (workflow, name) in (0u32..).zip(&names) {
+            let of = runs.iter().filter(|run| run.workflow == *name);
+            let (of, mut courses): (Vec<&SampledRun>, Vec<Course>) =
+                of.filter_map(|run| Some((run, self.course(run)?))).unzip();
+            complete(&mut courses);
+            for (run, Course { steps, .. }) in of.into_iter().zip(courses) {
+                let (tier, class) = (self.tier(name), self.class(run));
+                let run = Run { workflow, tier, class, arrival: micros(run.arrival_us), steps };
+                // One of which nothing was let in has no steps, did nothing here, and is not taken.
+                let _ = kept.push(&run);
+            }
+        }
+        let unknown = (runs.len() - kept.len()) as u64;
+        (kept, unknown)
+    }
+
+    fn tier(&self, workflow: &str) -> u8 {
+        self.context.tier(workflow).unwrap_or(LEAST_URGENT)
+    }
+
+    /// Place of a run's class in the world's.
+    fn class(&self, run: &SampledRun) -> u16 {
+        let place = self.props.classes.iter().position(|class| Some(class) == run.class.as_ref());
+        place.and_then(|place| u16::try_from(place + 1).ok()).unwrap_or(0)
     }
 
     /// The limits as their providers enforce them; none where `most` tells none.
@@ -134,32 +189,58 @@ impl<'a> Stage<'a> {
                 name: id.pool.clone(),
                 dimensions: counted.iter().map(|counted| counted.dimension.clone()).collect(),
                 quotas,
+                failover_after: self.context.index.spills(id).then_some(1),
                 ..Pool::default()
             });
         }
+        let tools = self.props.tools.iter();
+        world.pools.extend(tools.map(|tool| Pool {
+            name: tool.clone(),
+            kind: PoolKind::Tool,
+            ..Pool::default()
+        }));
         world.pools.push(Pool { name: "elsewhere".to_owned(), ..Pool::default() });
+        world.tiers = measured_rules(self.context);
+        let classes = self.props.classes.iter().cloned();
+        world.classes = std::iter::once(OTHER_CLASSES.to_owned()).chain(classes).collect();
         world
     }
 
     /// Runs of a workflow: the event's own where there are enough, else those of the history; a run of
     /// which a draw on the stage is not known is left out. `None` where none of them draws on the stage.
-    fn sample(&self, workflow: &str, event: Option<&str>) -> Option<Vec<Measured<'a>>> {
-        let of = |event: Option<&str>| -> Vec<Measured<'a>> {
+    fn sample(&self, workflow: &str, event: Option<&str>) -> Option<Sample> {
+        let of = |event: Option<&str>| -> (Vec<&SampledRun>, Vec<Course>) {
             let all = self.context.index.runs(workflow, event).iter();
-            all.filter_map(|run| Some((*run, steps(run, |call| self.route(call))?))).collect()
+            all.filter_map(|run| Some((*run, self.course(run)?))).unzip()
         };
-        let own = event.map(|event| of(Some(event))).filter(|own| own.len() as u64 >= ENOUGH_EVENT_RUNS);
-        let runs = own.unwrap_or_else(|| of(None));
-        let draws = |call: &SampledCall| self.pools.iter().any(|pool| is_on(&pool.id, call));
-        runs.iter().any(|(run, _)| run.calls.iter().any(draws)).then_some(runs)
+        let own = event.map(|event| of(Some(event))).filter(|own| own.0.len() as u64 >= ENOUGH_EVENT_RUNS);
+        let (runs, mut courses) = own.unwrap_or_else(|| of(None));
+        let draws = |call: &SampledCall| {
+            self.asked(call).is_some() || self.pools.iter().any(|pool| is_on(&pool.id, call))
+        };
+        if !runs.iter().any(|run| run.calls.iter().any(draws)) {
+            return None;
+        }
+        let cut = complete(&mut courses);
+        let drawn =
+            |(run, course): (&SampledRun, Course)| Drawn { class: self.class(run), steps: course.steps };
+        let runs = runs.into_iter().zip(courses).map(drawn).filter(|run| !run.steps.is_empty()).collect();
+        Some(Sample { runs, cut })
+    }
+
+    /// What a run does on the stage. `None` where a draw is not known.
+    fn course(&self, run: &SampledRun) -> Option<Course> {
+        let served = served(run);
+        let calls = served.calls.iter().filter(|call| !call.tool || self.props.tools.contains(&call.pool));
+        Some(Course { steps: steps(calls, |call| self.routes(call))?, cut: served.cut })
     }
 
     /// Runs as often as they are to be drawn.
-    fn weighted<'s>(&self, sample: &'s [Measured<'a>]) -> Vec<&'s Measured<'a>> {
+    fn weighted<'s>(&self, sample: &'s [Drawn]) -> Vec<&'s Drawn> {
         let mut runs: Vec<_> = sample.iter().collect();
         if self.change.tail_times > 1 {
             let mut largest = runs.clone();
-            largest.sort_by_key(|(run, _)| std::cmp::Reverse(run.calls.len()));
+            largest.sort_by_key(|run| std::cmp::Reverse(run.steps.len()));
             largest.truncate(sample.len().div_ceil(10));
             runs.extend(std::iter::repeat_n(largest, self.change.tail_times - 1).flatten());
         }
@@ -175,31 +256,74 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// Where a call goes, and what it draws there; `None` where it comes on stage and what it used is
-    /// unknown.
-    fn route(&self, call: &SampledCall) -> Option<Route> {
-        let at = self.pool_of(call);
-        let (draws, nano_usd) = match at.and_then(|at| self.pools.get(at)) {
-            None => (Vec::new(), 0),
-            Some(pool) => {
-                let used = self.change.used(used(call)?);
-                let metered = metered(pool.entry, &used);
-                let draws = pool.measures.as_ref()?.iter().map(|measure| Draw {
-                    admission: metered.admission.amount(*measure),
-                    settlement: metered.settlement.amount(*measure),
-                });
-                let usd = pool.entry.and_then(|entry| entry.cost(&used, self.context.today));
-                (draws.collect(), usd.and_then(nano_usd).unwrap_or(0))
-            }
+    /// Where a call can go: its own place, then the fallbacks of its pool where it may. `None` where it comes on
+    /// stage and what it used is unknown.
+    fn routes(&self, call: &SampledCall) -> Option<Vec<Route>> {
+        if call.tool {
+            let tool = self.props.tools.iter().position(|tool| *tool == call.pool)?;
+            return Some(vec![plain_route(self.pools.len() + tool, call)?]);
+        }
+        let asked = self.asked(call);
+        let Some(mut at) = asked.or_else(|| self.pool_of(call)) else {
+            return Some(vec![plain_route(self.pools.len() + self.props.tools.len(), call)?]);
         };
-        Some(Route {
-            pool: u32::try_from(at.unwrap_or(self.pools.len())).ok()?,
-            draws,
-            latency: micros(call.latency_us),
-            ttft: call.ttft_us.map(micros),
-            nano_usd,
-        })
+        let mut places = vec![at];
+        // It went on to where it was served, as its client does.
+        if let Some(served) = asked.and_then(|_| self.pool_of(call)).filter(|served| *served != at) {
+            places.push(served);
+            at = served;
+        }
+        while self.props.failover
+            && let Some(next) = self.fallback(at)
+            && !places.contains(&next)
+        {
+            places.push(next);
+            at = next;
+        }
+        places.into_iter().map(|at| self.route(at, call)).collect()
     }
+
+    /// Place of the pool that was asked first, where that did not serve the call: the demand was there.
+    fn asked(&self, call: &SampledCall) -> Option<usize> {
+        let pool = call.asked_pool.as_ref()?;
+        let id = PoolId::of(pool, call.asked_account.as_ref(), call.asked_region.as_ref());
+        let gone = self.change.lost.as_ref().is_some_and(|(lost, _)| *lost == id);
+        self.pools.iter().position(|pool| pool.id == id).filter(|_| !gone)
+    }
+
+    /// Place of the pool that takes the calls of another when it refuses them.
+    fn fallback(&self, of: usize) -> Option<usize> {
+        let id = &self.pools.get(of)?.id;
+        let key = &self.context.pool_spec(id)?.fallback.as_ref()?.pool;
+        let takes = |pool: &Staged<'_>| pool.id.pool == *key;
+        let same = |pool: &Staged<'_>| takes(pool) && pool.id.account == id.account;
+        self.pools.iter().position(same).or_else(|| self.pools.iter().position(takes))
+    }
+
+    /// A call on a pool, and what it draws there.
+    fn route(&self, at: usize, call: &SampledCall) -> Option<Route> {
+        let pool = self.pools.get(at)?;
+        let used = self.change.used(used(call)?);
+        let metered = metered(pool.entry, &used);
+        let draws = pool.measures.as_ref()?.iter().map(|measure| Draw {
+            admission: metered.admission.amount(*measure),
+            settlement: metered.settlement.amount(*measure),
+        });
+        let usd = pool.entry.and_then(|entry| entry.cost(&used, self.context.today));
+        let nano_usd = usd.and_then(nano_usd).unwrap_or(0);
+        Some(Route { draws: draws.collect(), nano_usd, ..plain_route(at, call)? })
+    }
+}
+
+/// A call that draws nothing.
+fn plain_route(at: usize, call: &SampledCall) -> Option<Route> {
+    Some(Route {
+        pool: u32::try_from(at).ok()?,
+        draws: Vec::new(),
+        latency: micros(call.latency_us),
+        ttft: call.ttft_us.map(micros),
+        nano_usd: 0,
+    })
 }
 
 impl<'a> Staged<'a> {
@@ -232,37 +356,18 @@ pub(crate) fn nano_usd(usd: Decimal) -> Option<u64> {
     usd.checked_mul(Decimal::from(1_000_000_000))?.round().to_u64()
 }
 
-impl Cast {
-    /// Arrivals over so many minutes once the pools have filled up: one case for each seed from 1 on.
-    pub(crate) fn cases(&self, minutes: f64, seeds: u64) -> Option<Vec<Case>> {
-        let warm_up = micros(self.longest).min(Micros(WARM_UP * Micros::MINUTE.0));
-        let until = Micros(warm_up.0 + (minutes * Micros::MINUTE.0 as f64) as u64);
-        let rates: Vec<Rate> = (0u32..)
-            .zip(&self.rates)
-            .map(|(workflow, steady)| Rate {
-                bursts: steady.bursts.clone(),
-                ..Rate::steady(workflow, Micros::ZERO, until, steady.per_minute)
-            })
-            .collect();
-        let case = |seed| {
-            let arrivals = Arrivals::resampled(&self.runs, &rates, seed).ok()?;
-            Some((arrivals, Settings { from: warm_up, seed, ..Settings::until(until) }))
-        };
-        (1..=seeds).map(case).collect()
-    }
-}
-
 fn is_on(pool: &PoolId, call: &SampledCall) -> bool {
-    call.pool == pool.pool && call.account == pool.account && call.region == pool.region
+    !call.tool && call.pool == pool.pool && call.account == pool.account && call.region == pool.region
 }
 
 /// A limit as its provider enforces it.
 pub(crate) fn quota(context: &Context<'_>, id: &PoolId, counted: &Counted, most: u64) -> Quota {
     let entry = context.entry(&id.pool);
     let described = entry.and_then(|entry| entry.dimension(&counted.dimension));
+    let answered = context.pool_spec(id).and_then(|spec| spec.failed_attempts_count.0.as_deref());
     let window = Window(counted.window_s);
     let rule = match described.and_then(|dimension| dimension.enforcement) {
-        Some(Enforcement::TokenBucket) => Rule::Token { window, burst: None },
+        Some(Enforcement::TokenBucket) => Rule::Token { window, burst: context.burst(id) },
         Some(Enforcement::FixedWindow) => Rule::Fixed { window },
         Some(Enforcement::LeakyBucket) => Rule::Leaky { window },
         // No source tells: no rule asks for more than this one.
@@ -273,20 +378,24 @@ pub(crate) fn quota(context: &Context<'_>, id: &PoolId, counted: &Counted, most:
         most,
         rule,
         slice: described.and_then(|dimension| dimension.slice_s).map(Window),
-        refused_count: entry.is_some_and(|entry| entry.meter.refused != Refused::Free),
+        refused_count: match answered {
+            Some("true") => true,
+            Some("false") => false,
+            // What nobody knows is taken to count, which asks for more.
+            _ => entry.is_some_and(|entry| entry.meter.refused != Refused::Free),
+        },
     }
 }
 
-/// Length of a run from its start to the end of its last call, microseconds.
-fn length(run: &SampledRun) -> i64 {
-    run.calls.iter().map(|call| call.start_us.saturating_add(call.latency_us)).max().unwrap_or(0)
-}
-
-/// How unevenly a workflow's runs arrive, by its busiest hour.
-pub(crate) fn bursts(context: &Context<'_>, workflow: &str) -> Vec<Burst> {
+/// How unevenly a workflow's runs arrive, by its busiest hour; what the pattern of an event tells of it is no
+/// burst.
+pub(crate) fn bursts(context: &Context<'_>, workflow: &str, pattern: Option<&Pattern>) -> Vec<Burst> {
     let Some(workflow) = context.workflow(workflow) else { return Vec::new() };
     let starts: BTreeMap<u32, u64> =
         workflow.busy_seconds.iter().map(|busy| (busy.second, busy.starts)).collect();
     let seconds: Vec<u64> = (0..3600).map(|second| starts.get(&second).copied().unwrap_or(0)).collect();
-    Burst::measure(&seconds)
+    match pattern {
+        Some(pattern) => Burst::measure_within(&seconds, pattern.slot as usize * 60),
+        None => Burst::measure(&seconds),
+    }
 }

@@ -11,6 +11,7 @@ use plimsoll_replay::{Case, Outcome, Replay, World, missed, replay_all};
 use rayon::prelude::*;
 use rust_decimal::Decimal;
 
+use crate::cast::Cast;
 use crate::change::Change;
 use crate::context::{Context, PoolId};
 use crate::demand::Counted;
@@ -18,7 +19,7 @@ use crate::pools::{PoolWork, all_counted, limit_on};
 use crate::quantity::Quantity;
 use crate::rates::{Rates, Rhythm, hour_floor};
 use crate::replayed::targets;
-use crate::stage::{Cast, Stage};
+use crate::stage::Stage;
 use crate::{ScenarioResult, StressResult};
 
 /// Instants that are looked at: those that bind a pool, and the busiest hour of each pool that has a fallback,

@@ -9,12 +9,13 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use plimsoll_replay::{Case, Durations, Outcome, Replay, Workflow, World, replay_all};
 
+use crate::cast::Cast;
 use crate::context::{Context, PoolId};
 use crate::demand::Counted;
 use crate::need::Needed;
 use crate::pools::{PoolWork, all_counted, limit_on};
 use crate::rates::Rhythm;
-use crate::stage::{Cast, Stage};
+use crate::stage::Stage;
 use crate::{UnsignedOutcome, UnsignedPlan, UnsignedWorkflow};
 
 /// Instants that are replayed, the earliest first.

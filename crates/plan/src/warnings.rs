@@ -8,9 +8,11 @@ use crate::context::Context;
 use crate::deadline::lead;
 use crate::pools::PoolWork;
 use crate::quantity::Quantity;
+use crate::rates::occurrences;
 use crate::requests::share;
 use crate::reservations::is_held;
 use crate::runs::coverage;
+use crate::windows::EventWindows;
 use crate::{EventRatePlan, GrowthPlan, SpendPlan, Warning};
 
 /// Days of telemetry below which profiles are thin (PLANNING, section 1).
@@ -142,6 +144,27 @@ fn workflows(context: &Context<'_>, found: &mut Vec<Warning>) {
 }
 
 /// Rates of events that are assumed, unknown, or not what the spec says; and growth that is not.
+/// A rate of the spec that is less than an event has been seen to bring, on average over its windows.
+fn below_past(context: &Context<'_>, row: &EventRatePlan, found: &mut Vec<Warning>) {
+    let Some(workflow) = context.workflow(&row.workflow) else { return };
+    let mean = |past: &EventWindows| {
+        let lived = occurrences(workflow, &row.event).find(|lived| lived.start == past.start())?;
+        let seconds: i64 = past.windows.iter().map(|(from, to)| to.duration_since(*from).as_secs()).sum();
+        Quantity::ratio(lived.runs * 60, seconds)
+    };
+    let past = context.windows.past.iter().filter(|past| past.event == row.event);
+    let (Some(most), Some(given)) = (past.filter_map(mean).max(), row.runs_per_min) else { return };
+    if given < most.to_f64() {
+        let (event, name) = (&row.event, &row.workflow);
+        let detail = format!(
+            "{event}: the spec gives {name} {given:.2} runs/min, and a past occurrence brought {:.2} on average: raise \
+             it, leave the rate out so that what was measured counts, or be sure that fewer will come",
+            most.to_f64()
+        );
+        warn(found, "below_past", detail);
+    }
+}
+
 fn rates(context: &Context<'_>, events: &[EventRatePlan], growth: &[GrowthPlan], found: &mut Vec<Warning>) {
     for row in events {
         let (event, name) = (&row.event, &row.workflow);
@@ -166,6 +189,7 @@ fn rates(context: &Context<'_>, events: &[EventRatePlan], growth: &[GrowthPlan],
                     row.occurrences
                 ),
             ),
+            (Some("in_flight" | "runs_per_min"), _) => below_past(context, row, found),
             _ => {}
         }
     }

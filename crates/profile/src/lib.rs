@@ -33,7 +33,7 @@ pub use erase::{ErasureReport, ErasureStep, Found, Subject, erase};
 pub use error::ProfileError;
 pub use explain::{Verdict, explain};
 pub use jobs::Job;
-pub use measure::measure;
+pub use measure::{Recording, measure, recorded};
 pub use pins::{Pins, pins};
 pub use plans::{store_plan, stored_plans};
 pub use policy::Policy;

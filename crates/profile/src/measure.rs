@@ -4,6 +4,9 @@
 //! and puts the rows where they belong. Invariant: the same snapshot, windows and instant give the
 //! same [`Measured`], since sums are of integers and every list has an order.
 
+mod chosen;
+mod recorded;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use arrow::{
@@ -15,11 +18,13 @@ use arrow::{
 use datafusion::{common::ScalarValue, error::DataFusionError};
 use jiff::Timestamp;
 use plimsoll_plan::{
-    BusiestMinute, BusySecond, History, InFlightMeasured, Measured, OccurrenceMeasured, Peaks, PoolHour,
-    PoolMeasured, RunCost, RunDraw, SampledCall, SampledRun, Stat, TokenSums, Windows, WorkflowMeasured,
-    WorkflowMinute, WorkflowShare,
+    AttemptMeasured, BusiestMinute, BusySecond, History, InFlightMeasured, Measured, OccurrenceMeasured,
+    Peaks, PoolHour, PoolMeasured, QuarterStarts, RetriesMeasured, RunCost, RunDraw, Stat, TokenSums,
+    Windows, WorkflowMeasured, WorkflowMinute, WorkflowShare,
 };
 use serde::{Deserialize, de::DeserializeOwned};
+
+pub use recorded::{Recording, recorded};
 
 use crate::{
     error::ProfileError,
@@ -39,18 +44,8 @@ pub async fn measure(
 ) -> Result<Measured, ProfileError> {
     let (from, to) = windows.history;
     let first_event = windows.past.iter().map(|event| event.start()).min();
-    let at =
-        |time: Timestamp| ScalarValue::TimestampMicrosecond(Some(time.as_microsecond()), Some("UTC".into()));
-    let queries = Queries {
-        reader,
-        factory,
-        parameters: BTreeMap::from([
-            ("from", at(from)),
-            ("to", at(to)),
-            ("month", at(windows.month)),
-            ("measured_from", at(first_event.map_or(from, |event| event.min(from)))),
-        ]),
-    };
+    let measured_from = first_event.map_or(from, |event| event.min(from));
+    let queries = Queries::new(reader, factory, (from, to), measured_from).with("month", windows.month);
     reader.register_rows("occurrence_windows", occurrence_windows(windows)?)?;
     queries.keep().await?;
     let history = queries.history(from, to).await?;
@@ -59,7 +54,7 @@ pub async fn measure(
         workflows: queries.workflows().await?,
         pools: queries.pools(&history).await?,
         in_flight: queries.rows::<InFlightMeasured>("in_flight").await?,
-        sampled_runs: queries.sampled_runs().await?,
+        sampled_runs: queries.chosen_calls().await?,
         history,
     })
 }
@@ -135,12 +130,18 @@ struct BusyRow {
 }
 
 #[derive(Deserialize)]
-struct SampledRow {
-    event: Option<String>,
+struct QuarterRow {
+    event: String,
     workflow: String,
-    run_id: String,
     #[serde(flatten)]
-    call: SampledCall,
+    starts: QuarterStarts,
+}
+
+#[derive(Deserialize)]
+struct RetriesRow {
+    workflow: String,
+    #[serde(flatten)]
+    retries: RetriesMeasured,
 }
 
 #[derive(Deserialize)]
@@ -214,7 +215,24 @@ struct HistoryRow {
     throttled_attempts: u64,
 }
 
-impl Queries<'_> {
+impl<'a> Queries<'a> {
+    fn new(
+        reader: &'a Reader,
+        factory: &'a SessionFactory,
+        (from, to): (Timestamp, Timestamp),
+        measured_from: Timestamp,
+    ) -> Self {
+        let queries = Self { reader, factory, parameters: BTreeMap::new() };
+        queries.with("from", from).with("to", to).with("measured_from", measured_from)
+    }
+
+    /// The same with one more instant that queries name.
+    fn with(mut self, name: &'static str, at: Timestamp) -> Self {
+        let at = ScalarValue::TimestampMicrosecond(Some(at.as_microsecond()), Some("UTC".into()));
+        self.parameters.insert(name, at);
+        self
+    }
+
     async fn batches(&self, file: &str, sql: &str) -> Result<RecordBatch, ProfileError> {
         let name = format!("plan/{file}");
         let frame = self.reader.plan_with(&name, sql, &self.parameters).await?;
@@ -235,7 +253,8 @@ impl Queries<'_> {
         Ok(())
     }
 
-    async fn rows<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, ProfileError> {
+    /// What the query of that name gives.
+    async fn batch(&self, name: &str) -> Result<RecordBatch, ProfileError> {
         let file = format!("{name}.sql");
         let sql = self.factory.sql.folder("plan").find(|(known, _)| *known == file);
         let Some((file, sql)) = sql else {
@@ -244,14 +263,18 @@ impl Queries<'_> {
                 problem: "the planner needs this query: put it back".into(),
             });
         };
-        let batch = self.batches(file, sql).await?;
+        self.batches(file, sql).await
+    }
+
+    async fn rows<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, ProfileError> {
+        let batch = self.batch(name).await?;
         if batch.num_rows() == 0 {
             return Ok(Vec::new());
         }
         let mut writer: ArrayWriter<Vec<u8>> = WriterBuilder::new().build::<_, JsonArray>(Vec::new());
         writer.write(&batch).and_then(|()| writer.finish()).map_err(DataFusionError::from)?;
         serde_json::from_slice(&writer.into_inner()).map_err(|error| ProfileError::Header {
-            file: format!("plan/{file}"),
+            file: format!("plan/{name}.sql"),
             problem: format!("its rows are not what the planner reads: {error}"),
         })
     }
@@ -338,23 +361,17 @@ impl Queries<'_> {
                 workflow.busy_seconds.push(row.second);
             }
         }
-        Ok(found.into_values().collect())
-    }
-
-    /// Runs to replay, whole: their calls come one behind the other.
-    async fn sampled_runs(&self) -> Result<Vec<SampledRun>, ProfileError> {
-        let mut runs: Vec<SampledRun> = Vec::new();
-        let mut last = None;
-        for SampledRow { event, workflow, run_id, call } in self.rows("sampled_runs").await? {
-            if last.as_ref() != Some(&(event.clone(), run_id.clone())) {
-                last = Some((event.clone(), run_id));
-                runs.push(SampledRun { event, workflow, calls: Vec::new() });
-            }
-            if let Some(run) = runs.last_mut() {
-                run.calls.push(call);
+        for row in self.rows::<QuarterRow>("event_starts").await? {
+            if let Some(workflow) = found.get_mut(&row.workflow) {
+                workflow.event_starts.entry(row.event).or_default().push(row.starts);
             }
         }
-        Ok(runs)
+        for row in self.rows::<RetriesRow>("retries").await? {
+            if let Some(workflow) = found.get_mut(&row.workflow) {
+                workflow.retries = Some(row.retries);
+            }
+        }
+        Ok(found.into_values().collect())
     }
 
     async fn pools(&self, history: &History) -> Result<Vec<PoolMeasured>, ProfileError> {
@@ -413,6 +430,11 @@ impl Queries<'_> {
         for OfPool { name, row } in self.rows::<OfPool<TokenSums>>("pool_tokens").await? {
             if let Some(pool) = found.get_mut(&name) {
                 pool.tokens = row;
+            }
+        }
+        for OfPool { name, row } in self.rows::<OfPool<AttemptMeasured>>("refusals").await? {
+            if let Some(pool) = found.get_mut(&name) {
+                pool.refusals.push(row);
             }
         }
         for OfPool { name, row } in self.rows::<OfPool<LimitsSeen>>("limits_seen").await? {

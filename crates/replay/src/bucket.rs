@@ -28,16 +28,15 @@ pub(crate) enum Bucket {
 impl Bucket {
     /// The buckets of a quota when its amount is `most`: its window's, then its slice's.
     pub(crate) fn of(quota: &Quota, most: u64) -> Vec<(Window, Self)> {
-        let limit = quota.with_most(most).limit();
-        limit.enforced().map(|(window, most)| (window, Self::new(&quota.rule, limit, window, most))).collect()
+        let quota = quota.with_most(most);
+        let limit = quota.limit();
+        limit.enforced().map(|(window, most)| (window, Self::new(&quota, limit, window, most))).collect()
     }
 
-    fn new(rule: &Rule, limit: Limit, window: Window, most: u64) -> Self {
+    fn new(quota: &Quota, limit: Limit, window: Window, most: u64) -> Self {
         let slice = window != limit.window;
-        match rule {
-            Rule::Token { burst, .. } if !slice => {
-                Self::Refill(Refill::new(window, most, burst.unwrap_or(most)))
-            }
+        match &quota.rule {
+            Rule::Token { .. } if !slice => Self::Refill(Refill::new(window, most, quota.holds())),
             Rule::Leaky { .. } if !slice => Self::Drain(Drain::new(window, most)),
             Rule::Sliding { .. } => Self::Sliding(Sliding::new(window, most)),
             _ => Self::Fixed(Fixed::new(window, most)),
@@ -115,9 +114,17 @@ impl Bucket {
     pub(crate) fn largest(&self) -> u64 {
         match self {
             Self::Fixed(bucket) => bucket.most,
-            Self::Refill(bucket) => bucket.holds,
+            Self::Refill(bucket) => bucket.largest(),
             Self::Drain(bucket) => bucket.largest(),
             Self::Sliding(bucket) => bucket.most,
+        }
+    }
+
+    /// The most that is ever free in it.
+    pub(crate) fn brim(&self) -> u64 {
+        match self {
+            Self::Refill(bucket) => bucket.holds,
+            _ => self.largest(),
         }
     }
 

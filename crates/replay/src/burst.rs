@@ -36,7 +36,15 @@ impl Burst {
     /// than two whole windows were counted.
     #[must_use]
     pub fn measure(per_second: &[u64]) -> Vec<Self> {
-        let seen = Self::LENGTHS.map(|seconds| (seconds, 1.0 + beyond_poisson(per_second, seconds as usize)));
+        Self::measure_within(per_second, per_second.len())
+    }
+
+    /// The bursts within stretches of so many seconds, each with a rate of its own: what their rates differ
+    /// by is no burst. As [`Self::measure`] for a single stretch.
+    #[must_use]
+    pub fn measure_within(per_second: &[u64], stretch: usize) -> Vec<Self> {
+        let seen = Self::LENGTHS
+            .map(|seconds| (seconds, 1.0 + beyond_poisson(per_second, seconds as usize, stretch.max(1))));
         let mut bursts = Vec::new();
         // What shorter lengths leave at the present one.
         let mut left = 1.0;
@@ -68,17 +76,27 @@ fn counted(per_second: &[u64], seconds: u32) -> bool {
     per_second.len() / seconds as usize >= 2
 }
 
-/// Variance of counts over windows, beyond Poisson's, over the squared mean; nothing where it is less
-/// than Poisson's, or was not counted.
-fn beyond_poisson(per_second: &[u64], seconds: usize) -> f64 {
-    let windows: Vec<f64> =
-        per_second.chunks_exact(seconds).map(|window| window.iter().sum::<u64>() as f64).collect();
-    let n = windows.len() as f64;
-    let mean = windows.iter().sum::<f64>() / n;
-    if n < 2.0 || mean == 0.0 {
+/// Variance of counts over windows about the means of their stretches, beyond Poisson's, over the squared
+/// mean; nothing where it is less than Poisson's, or was not counted.
+fn beyond_poisson(per_second: &[u64], seconds: usize, stretch: usize) -> f64 {
+    let (mut deviations, mut free, mut sum, mut n) = (0.0, 0.0, 0.0, 0.0);
+    for stretch in per_second.chunks(stretch) {
+        let windows: Vec<f64> =
+            stretch.chunks_exact(seconds).map(|window| window.iter().sum::<u64>() as f64).collect();
+        if windows.is_empty() {
+            continue;
+        }
+        let count = windows.len() as f64;
+        let mean = windows.iter().sum::<f64>() / count;
+        deviations += windows.iter().map(|window| (window - mean).powi(2)).sum::<f64>();
+        free += count - 1.0;
+        sum += mean * count;
+        n += count;
+    }
+    if free < 1.0 || sum == 0.0 {
         return 0.0;
     }
-    let variance = windows.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    let (mean, variance) = (sum / n, deviations / free);
     ((variance - mean) / (mean * mean)).max(0.0)
 }
 
@@ -95,5 +113,13 @@ mod tests {
         let bursts = Burst::measure(&clumped);
         assert!(bursts.iter().all(|burst| burst.seconds < 60) && !bursts.is_empty());
         assert_eq!(Burst::measure(&[]), []);
+    }
+
+    /// A rate that doubles half-way is a burst of the whole, and none of its halves.
+    #[test]
+    fn a_rate_that_changes_is_no_burst_within_its_stretches() {
+        let stepped: Vec<u64> = (0..1_200).map(|second| if second < 600 { 1 } else { 2 }).collect();
+        assert!(!Burst::measure(&stepped).is_empty());
+        assert_eq!(Burst::measure_within(&stepped, 600), []);
     }
 }

@@ -87,6 +87,9 @@
 //! to the microsecond ([`Little`]), and what was offered is what completed, failed, expired and is
 //! still in flight.
 //!
+//! [`explained()`] holds limits against refusals that were seen, and [`holds()`] tells from them how much a
+//! token bucket lets through at once.
+//!
 //! [`Limit`] stands apart: a limit against measured peaks, without a replay.
 
 mod arrivals;
@@ -102,6 +105,7 @@ mod need;
 mod outcome;
 mod queue;
 mod quota;
+mod refusals;
 mod retry;
 mod runs;
 mod sample;
@@ -119,6 +123,7 @@ pub use little::{Boundary, Little};
 pub use need::{Case, Need, PartsPerMillion, Search, missed, need};
 pub use outcome::{Outcome, PoolLimit, PoolQueue, Summary, Tier, Workflow};
 pub use quota::{Quota, Rule, ShrinkStep};
+pub use refusals::{Explained, Seen, explained, holds};
 pub use retry::{Jitter, Retry, RetryAfter};
 pub use runs::{Draw, Route, Run, Runs, Step};
 pub use sample::Durations;

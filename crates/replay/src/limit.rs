@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The length of a half-open window, seconds. Not a number, so that a limit's amount and its window
 /// cannot be taken for each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Window(pub u32);
 

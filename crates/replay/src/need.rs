@@ -86,7 +86,10 @@ pub struct Need {
     pub most: u64,
     /// The largest limit that was replayed and does not hold; nothing where even 0 does.
     pub too_low: Option<u64>,
-    /// The limit at which the quota turns nobody away: the peak of unhindered demand.
+    /// What unhindered demand draws in its busiest window.
+    pub peak: u64,
+    /// A limit at which the quota turns nobody away: the peak, or more where the limit does not hold as much
+    /// as flows in within its window.
     pub upper: u64,
     /// Whether no limit above one that held was seen to fail.
     pub monotone: bool,
@@ -111,7 +114,7 @@ pub fn need(replay: &Replay<'_>, cases: &[Case], search: &Search) -> Result<Need
         return Err(ReplayError::Quota { pool: "searched for".to_owned(), quota: search.quota, quotas });
     };
     let mut trial = Trial { replay, cases, search, replays: 0, operations: 0 };
-    let upper = trial.upper(quota)?;
+    let (peak, upper) = trial.upper(quota)?;
     let mut found = Bracket { low: None, high: upper };
     let mut monotone = true;
     if trial.holds(0)? {
@@ -131,6 +134,7 @@ pub fn need(replay: &Replay<'_>, cases: &[Case], search: &Search) -> Result<Need
         dimension: quota.dimension.clone(),
         most: found.high,
         too_low: found.low,
+        peak,
         upper,
         monotone,
         replays: trial.replays,
@@ -169,9 +173,9 @@ impl Trial<'_> {
         Ok(true)
     }
 
-    /// The smallest limit known to turn nobody away, from replays without one.
-    fn upper(&mut self, quota: &Quota) -> Result<u64, ReplayError> {
-        let (mut upper, mut demand) = (0, 0);
+    /// The peak of demand, from replays without a limit, and a limit known to serve it.
+    fn upper(&mut self, quota: &Quota) -> Result<(u64, u64), ReplayError> {
+        let (mut peak, mut demand) = (0, 0);
         for case in self.cases {
             let outcome = self.run(unlimited(quota), case)?;
             if !self.search.holds(&outcome) {
@@ -179,19 +183,20 @@ impl Trial<'_> {
             }
             let limits = self.limits(quota, &outcome);
             demand += limits.iter().map(|limit| limit.operations).sum::<u64>();
-            upper = upper.max(self.peak(quota, &limits));
+            peak = peak.max(self.peak(quota, &limits));
         }
         if demand == 0 {
             return Err(ReplayError::NoDemand { dimension: quota.dimension.clone() });
         }
-        // A shorter window after rounding, a bucket with a burst of its own: rarely one step short.
+        // A shorter window after rounding, or a bucket that holds less than a window's.
+        let mut upper = peak;
         while !self.holds(upper)? {
             upper = upper.saturating_mul(2).max(1);
             if upper == u64::MAX {
                 return Err(ReplayError::OtherBinds { dimension: quota.dimension.clone() });
             }
         }
-        Ok(upper)
+        Ok((peak, upper))
     }
 
     /// What an outcome tells of the quota, pool by pool.

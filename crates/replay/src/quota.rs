@@ -39,13 +39,16 @@ pub enum Rule {
         window: Window,
     },
     /// A bucket that refills steadily, `most` a window, and holds as much unless `burst` says
-    /// otherwise (Anthropic). It can be in debt when calls draw more than was foreseen.
+    /// otherwise (Anthropic). It can be in debt when calls draw more than was foreseen; and a call that is
+    /// larger than all it holds, though not than `most`, is let in when it is full, since else it never
+    /// would be.
     Token {
         /// Time in which `most` flow in.
         window: Window,
-        /// What it holds, where that is not `most`.
+        /// Time in which what it holds flows in, where that is not the window: a limit that is raised
+        /// lets larger bursts through.
         #[serde(default)]
-        burst: Option<u64>,
+        burst: Option<Window>,
     },
     /// A level that drains steadily, `most` a window, and lets a call in while it is below `most`,
     /// however large the call (Azure provisioned throughput: admitted under 100 % of utilisation).
@@ -94,6 +97,15 @@ impl Quota {
             }
         };
         Limit { most, window, slice: self.slice }
+    }
+
+    /// What a token bucket holds when it is full; of other rules, what the window lets through.
+    #[must_use]
+    pub fn holds(&self) -> u64 {
+        let limit = self.limit();
+        let Rule::Token { burst: Some(burst), .. } = &self.rule else { return limit.most };
+        let held = u128::from(limit.most) * u128::from(burst.0) / u128::from(limit.window.0.max(1));
+        u64::try_from(held).unwrap_or(u64::MAX).max(limit.most.min(1))
     }
 
     /// The same quota with another amount.

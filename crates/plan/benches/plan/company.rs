@@ -345,8 +345,13 @@ fn sampled(number: usize) -> impl Iterator<Item = SampledRun> {
                 output_tokens: Some(250 + spread / 2),
                 reasoning_tokens: None,
                 max_output_tokens: Some(1024),
+                ..SampledCall::default()
             }
         };
-        SampledRun { event: None, workflow: workflow(number), calls: (0..CALLS).map(call).collect() }
+        SampledRun {
+            workflow: workflow(number),
+            calls: (0..CALLS).map(call).collect(),
+            ..SampledRun::default()
+        }
     })
 }

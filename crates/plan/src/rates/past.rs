@@ -16,14 +16,16 @@ pub(crate) fn occurrences<'w>(
     workflow.occurrences.iter().filter(move |occurrence| occurrence.event == event && occurrence.runs > 0)
 }
 
-/// Mean minutes of a run: the event's own where measured. A throttle only ever lengthens runs, so
-/// where the event was throttled the shorter of the two means counts.
+/// Mean minutes of a run without its waits for limits: the event's own where measured. Who waits for a limit is
+/// in flight all the same, but runs do not start more seldom for it. Runs that had to begin again are longer too,
+/// so where the event was throttled the shorter of the two means counts.
 pub(crate) fn run_minutes(workflow: &WorkflowMeasured, event: &str) -> Option<(Quantity, String)> {
     let told = |stat: &Stat, whose: &str| {
         let minutes = mean(stat)?.over(&MINUTE_US.into()).filter(|minutes| !minutes.is_zero())?;
         Some((minutes, format!("n = {} {whose}", stat.n)))
     };
-    let all = workflow.metrics.get("duration_ms").and_then(|stat| told(stat, "runs of the history"));
+    let all = workflow.metrics.get("unthrottled_ms").or_else(|| workflow.metrics.get("duration_ms"));
+    let all = all.and_then(|stat| told(stat, "runs of the history"));
     let own = workflow.event_duration.get(event).and_then(|stat| told(stat, "runs of its past occurrences"));
     let throttled = occurrences(workflow, event).any(|occurrence| occurrence.throttled_attempts > 0);
     match (own, all) {

@@ -21,7 +21,7 @@ use crate::horizon::Horizon;
 use crate::measured::SampledCall;
 use crate::quantity::Quantity;
 use crate::rates::{Rates, Rhythm};
-use crate::sampled::{micros, steps, used};
+use crate::sampled::{Course, complete, micros, served, steps, used};
 use crate::spec::Capacity;
 use crate::stage::bursts;
 
@@ -225,9 +225,17 @@ impl<'a> Cast<'a> {
         let mut sets: Vec<Set<'_>> = Vec::new();
         for name in &workflows {
             let amount = |call: &SampledCall| carried(context, member, unit, call);
+            let course = |run: &&SampledRun| {
+                let served = served(run);
+                let calls = served.calls.iter().filter(|call| !call.tool);
+                let steps = steps(calls, |call| Some(vec![route(call, amount(call)?)?]))?;
+                Some(Course { steps, cut: served.cut })
+            };
             let of = |runs: &[&SampledRun]| {
-                let steps = |run: &&SampledRun| steps(run, |call| route(call, amount(call)?));
-                runs.iter().filter_map(steps).collect::<Vec<_>>()
+                let mut courses: Vec<Course> = runs.iter().filter_map(course).collect();
+                complete(&mut courses);
+                let steps = courses.into_iter().map(|course| course.steps);
+                steps.filter(|steps| !steps.is_empty()).collect::<Vec<_>>()
             };
             sets.push(((name, None), of(context.index.runs(name, None))));
             for event in &context.spec().events {
@@ -263,7 +271,7 @@ impl<'a> Cast<'a> {
             let of = cast
                 .drawing
                 .entry(name)
-                .or_insert_with(|| Drawing { bursts: bursts(context, name), samples: Vec::new() });
+                .or_insert_with(|| Drawing { bursts: bursts(context, name, None), samples: Vec::new() });
             of.samples.push((event, Sample { place, totals, calls_a_run }));
         }
         Some(cast)

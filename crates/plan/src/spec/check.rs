@@ -83,6 +83,15 @@ fn policy(policy: &Policy) -> Result<(), Refusal> {
     ] {
         share_of_one(place.key("throttle_target").key(key), Some(share))?;
     }
+    for (class, share) in &policy.classes {
+        share_of_one(place.key("classes").key(class), Some(share))?;
+    }
+    if policy.classes.values().cloned().sum::<Quantity>() > Quantity::one() {
+        return refuse(
+            place.key("classes"),
+            "are more than all calls together: give shares that sum to 1 at most",
+        );
+    }
     // A limit at need leaves a utilisation of 1/(1 + headroom): above the review line it would alarm
     // from the day it was granted.
     if &policy.review_utilization * &(&Quantity::one() + &policy.headroom) < Quantity::one() {

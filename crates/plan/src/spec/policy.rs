@@ -1,5 +1,7 @@
 //! `[policy]`: how cautious the plan is. Every key has a default, given beside it.
 
+use std::collections::BTreeMap;
+
 use plimsoll_replay::PartsPerMillion;
 use rust_decimal::Decimal;
 use serde::Deserialize;
@@ -38,6 +40,8 @@ pub struct Policy {
     pub price_shock: Quantity,
     /// Share of operations that may be throttled at the peak, by tier.
     pub throttle_target: ThrottleTarget,
+    /// Shares of a pool's concurrent calls by request class, for a token broker. Default none.
+    pub classes: BTreeMap<String, Quantity>,
     /// Budget, USD a month. Default none.
     pub budget_usd_month: Option<Decimal>,
     /// Time zone of the business calendar, an IANA name. Default UTC.
@@ -81,6 +85,7 @@ impl Default for Policy {
             concentration: share(70, 100),
             price_shock: share(25, 100),
             throttle_target: ThrottleTarget::default(),
+            classes: BTreeMap::new(),
             budget_usd_month: None,
             time_zone: "UTC".to_owned(),
             holidays: "weekdays".to_owned(),

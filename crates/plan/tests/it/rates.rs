@@ -322,3 +322,19 @@ fn a_request_says_which_margin_it_has() {
     let (text, forecast, headroom) = asked(&TWELVE);
     assert!(headroom && !forecast && text.contains("35 % headroom"), "{text}");
 }
+
+/// Protects from a rate of the spec that is less than a past close brought on average: it is planned with, and said.
+#[test]
+fn a_rate_below_what_was_seen_is_said() {
+    let with = |rate: &str| {
+        let spec = close(rate);
+        let plan = plan(&spec, "", &lake(&spec, 8, |_| 60, &[("month-end close", &[20.0])]));
+        plan.warnings
+            .iter()
+            .find(|warning| warning.code == "below_past")
+            .map(|warning| warning.detail.clone())
+    };
+    assert_eq!(with("{ runs_per_min = 20 }"), None);
+    let told = with("{ in_flight = 40 }").unwrap();
+    assert!(told.contains("13.33 runs/min") && told.contains("20.00 on average"), "{told}");
+}

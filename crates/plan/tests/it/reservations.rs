@@ -39,7 +39,7 @@ fn steady(
         output_tokens: Some(shape.output),
         ..SampledCall::default()
     };
-    let run = SampledRun { event: None, workflow: name.to_owned(), calls: vec![call] };
+    let run = SampledRun { workflow: name.to_owned(), calls: vec![call], ..SampledRun::default() };
     let draw = |measure: &str| crate::world::draw(pool, measure, stat(100, 1, 1.0));
     let from = history().from;
     let workflow = WorkflowMeasured {

@@ -110,6 +110,7 @@ impl Demo {
             ("report.html", "the plan to sign"),
             ("report.md", "the same as text"),
             ("plan.json", "the same for scripts"),
+            ("policy.json", "floors, rates and waits, for a token broker"),
             ("plan.toml", "what was planned for: change it, then run `plimsoll plan`"),
             ("lake", "the tables: `plimsoll sql`, DuckDB, pandas, Spark"),
         ] {

@@ -82,6 +82,11 @@ impl Ground {
         }
     }
 
+    /// What a session over the lake is made with.
+    pub(super) fn sessions(&self) -> &SessionFactory {
+        &self.sessions
+    }
+
     /// The plan's day.
     pub(super) fn today(&self) -> Date {
         self.calendar.local_date(self.as_of)

@@ -30,6 +30,7 @@ mod plan_init;
 mod plan_record;
 pub(crate) mod profile;
 pub(crate) mod replay;
+mod replay_page;
 pub(crate) mod serve;
 pub(crate) mod size;
 mod size_pool;

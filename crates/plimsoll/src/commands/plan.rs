@@ -5,7 +5,7 @@ use std::{
     process::ExitCode,
 };
 
-use plimsoll_plan::{Due, Plan as Document, Span, due, make};
+use plimsoll_plan::{BrokerPolicy, Due, Plan as Document, Span, broker_policy, due, make};
 use plimsoll_profile::store_plan;
 use plimsoll_report::{Rendered, Templates, render};
 
@@ -55,7 +55,7 @@ pub(crate) struct Plan {
     /// Writes a spec to begin with, from what the lake holds; an existing file is left alone.
     #[arg(long, conflicts_with_all = ["check", "record", "explain", "out"])]
     init: bool,
-    /// Writes plan.json, report.md and report.html into this folder.
+    /// Writes plan.json, report.md, report.html and policy.json, which a token broker loads, into this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -110,6 +110,7 @@ impl Plan {
 /// A plan with its documents and all that it was made from.
 pub(super) struct Made {
     pub(super) plan: Document,
+    policy: BrokerPolicy,
     documents: Rendered,
     ground: Ground,
 }
@@ -120,12 +121,14 @@ impl Made {
         due(&self.ground.input(true), &self.plan, within).map_err(Failure::input)
     }
 
-    /// Writes the three files.
+    /// Writes the four files.
     pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
         std::fs::create_dir_all(folder).map_err(failure::file(folder))?;
         let json = serde_json::to_string_pretty(&self.plan).map_err(Failure::internal)?;
+        let policy = serde_json::to_string_pretty(&self.policy).map_err(Failure::internal)?;
         for (name, text) in [
             ("plan.json", &(json + "\n")),
+            ("policy.json", &(policy + "\n")),
             ("report.md", &self.documents.markdown),
             ("report.html", &self.documents.html),
         ] {
@@ -148,6 +151,7 @@ pub(super) async fn make_plan(
     let ground = Ground::survey(settings, spec_file, as_of, &progress).await?;
     progress.say(if quick { "planning" } else { "planning, with replays" });
     let plan = make(&ground.input(quick)).map_err(Failure::input)?;
+    let policy = broker_policy(&ground.input(quick), &plan).map_err(Failure::input)?;
     let templates = match &settings.folders.templates {
         None => Templates::default(),
         Some(folder) => Templates::new(templates(folder)?),
@@ -158,7 +162,7 @@ pub(super) async fn make_plan(
         tracing::warn!(%error, "the plan is not in the table `plans`");
     }
     progress.finish();
-    Ok(Made { plan, documents, ground })
+    Ok(Made { plan, policy, documents, ground })
 }
 
 fn templates(folder: &Path) -> Result<std::collections::BTreeMap<String, String>, Failure> {

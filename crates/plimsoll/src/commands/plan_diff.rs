@@ -41,7 +41,11 @@ impl Diff {
     }
 }
 
-async fn read(settings: &Settings, name: &str) -> Result<Plan, Failure> {
+/// A plan by its file, its folder or its id.
+///
+/// # Errors
+/// Where there is none, several, or one of another version.
+pub(super) async fn read(settings: &Settings, name: &str) -> Result<Plan, Failure> {
     let path = Path::new(name);
     let path = if path.is_dir() { path.join("plan.json") } else { path.to_owned() };
     let text = if path.is_file() {

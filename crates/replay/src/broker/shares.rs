@@ -167,21 +167,25 @@ impl Gate {
         let free = order.iter().map(|&share| self.buckets[usize::from(share)].free(now));
         let free = free.fold(0u64, u64::saturating_add);
         let overshoots = self.buckets.iter().any(Bucket::overshoots);
-        if if overshoots { free > 0 } else { amount <= free } {
-            return Ok(());
-        }
-        let largest = order.iter().map(|&share| self.buckets[usize::from(share)].largest());
-        if largest.fold(0u64, u64::saturating_add) < amount {
+        let of_all = |of: fn(&Bucket) -> u64| {
+            order.iter().map(|&share| of(&self.buckets[usize::from(share)])).fold(0u64, u64::saturating_add)
+        };
+        if of_all(Bucket::largest) < amount {
             return Err(None);
         }
+        // What is larger than all that the shares hold needs them full.
+        let wanted = amount.min(of_all(Bucket::brim));
+        if if overshoots { free > 0 } else { wanted <= free } {
+            return Ok(());
+        }
         // One of n shares must gain an n-th of what is missing before all of them can have gained it.
-        let gain = (amount - free.min(amount)).div_ceil(order.len() as u64).max(1);
+        let gain = (wanted - free.min(wanted)).div_ceil(order.len() as u64).max(1);
         let mut look = None;
         for &share in order {
             let bucket = &mut self.buckets[usize::from(share)];
-            let (free, largest) = (bucket.free(now), bucket.largest());
-            if free < largest
-                && let Some(ready) = bucket.ready(now, free.saturating_add(gain).min(largest))
+            let (free, brim) = (bucket.free(now), bucket.brim());
+            if free < brim
+                && let Some(ready) = bucket.ready(now, free.saturating_add(gain).min(brim))
             {
                 look = Some(look.map_or(ready, |earlier: Micros| earlier.min(ready)));
             }
@@ -198,7 +202,7 @@ impl Gate {
             entry[usize::from(share)].amount = part;
             left -= part;
         }
-        // Only a leaky bucket, which lets a call pass the brim, leaves anything here.
+        // Only buckets that let a call pass the brim leave anything here.
         entry[usize::from(order[0])].amount += left;
         for (bucket, entry) in self.buckets.iter_mut().zip(entry) {
             if entry.amount > 0 {
@@ -258,22 +262,13 @@ fn gates_of(broker: &Broker, at: usize, quota: &Quota) -> Vec<Gate> {
     (0..quota.limit().enforced().count()).map(gate).collect()
 }
 
-/// A part of a quota as a quota of its own: a burst in proportion, and a window as long as the whole
-/// quota's.
+/// A part of a quota as a quota of its own, over a window as long as the whole quota's.
 fn part_of(quota: &Quota, most: u64) -> Quota {
-    let part = |of: u64| {
-        let share = u128::from(of) * u128::from(most) / u128::from(quota.most.max(1));
-        u64::try_from(share).unwrap_or(u64::MAX)
-    };
-    match &quota.rule {
-        Rule::Token { window, burst: Some(burst) } => {
-            let rule = Rule::Token { window: *window, burst: Some(part(*burst)) };
-            Quota { most, rule, ..quota.clone() }
-        }
-        Rule::Shrinking { .. } => {
-            let limit = quota.limit();
-            Quota { most: part(limit.most), rule: Rule::Fixed { window: limit.window }, ..quota.clone() }
-        }
-        _ => quota.with_most(most),
+    if !matches!(quota.rule, Rule::Shrinking { .. }) {
+        return quota.with_most(most);
     }
+    let limit = quota.limit();
+    let share = u128::from(limit.most) * u128::from(most) / u128::from(quota.most.max(1));
+    let most = u64::try_from(share).unwrap_or(u64::MAX);
+    Quota { most, rule: Rule::Fixed { window: limit.window }, ..quota.clone() }
 }

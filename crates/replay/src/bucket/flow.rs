@@ -71,7 +71,18 @@ impl Refill {
     #[inline]
     pub(super) fn fits(&mut self, now: Micros, amount: u64) -> bool {
         self.roll(now);
-        self.flow.scaled(amount) <= self.level
+        self.flow.scaled(self.room_for(amount)) <= self.level
+    }
+
+    /// What must be there for an amount: a full bucket for one that is larger, though not than what flows
+    /// in within the window.
+    #[inline]
+    fn room_for(&self, amount: u64) -> u64 {
+        if amount > self.holds && amount <= self.largest() { self.holds } else { amount }
+    }
+
+    pub(super) fn largest(&self) -> u64 {
+        u64::try_from(self.flow.most).unwrap_or(u64::MAX).max(self.holds)
     }
 
     #[inline]
@@ -96,10 +107,10 @@ impl Refill {
 
     pub(super) fn ready(&mut self, now: Micros, amount: u64) -> Option<Micros> {
         self.roll(now);
-        if amount > self.holds {
+        if amount > self.largest() {
             return None;
         }
-        self.flow.after(now, self.flow.scaled(amount) - self.level)
+        self.flow.after(now, self.flow.scaled(self.room_for(amount)) - self.level)
     }
 
     pub(super) fn peak(&self) -> u64 {
@@ -199,6 +210,21 @@ mod tests {
         assert_eq!(bucket.ready(Micros::ZERO, 1), Some(Micros::seconds(6)));
         bucket.settle(Micros::seconds(30), 60, 0);
         assert_eq!(bucket.free(Micros::seconds(30)), 60);
+    }
+
+    /// A bucket that holds ten seconds of sixty a minute: a call of fifteen waits for it to be full, goes
+    /// in, and leaves a debt of five that the next one waits for; one of sixty-one never goes in.
+    #[test]
+    fn a_call_larger_than_the_bucket_needs_it_full() {
+        let mut bucket = Refill::new(Window(60), 60, 10);
+        bucket.charge(Micros::ZERO, 1);
+        assert!(!bucket.fits(Micros::ZERO, 15));
+        assert_eq!(bucket.ready(Micros::ZERO, 15), Some(Micros::SECOND));
+        assert!(bucket.fits(Micros::SECOND, 15));
+        bucket.charge(Micros::SECOND, 15);
+        assert_eq!(bucket.ready(Micros::SECOND, 1), Some(Micros::seconds(7)));
+        assert_eq!(bucket.ready(Micros::HOUR, 61), None);
+        assert_eq!((bucket.largest(), bucket.free(Micros::HOUR)), (60, 10));
     }
 
     /// A leaky bucket lets one call pass the brim, none after it until it has drained below, and a

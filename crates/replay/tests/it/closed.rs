@@ -89,7 +89,7 @@ fn the_closed_form_is_erlangs() {
 #[test]
 fn a_token_bucket_by_hand() -> Tested {
     let runs = runs((0..30).map(|_| single(Micros::ZERO, call(1, Micros::millis(1)))))?;
-    let bucket = quota(60, Rule::Token { window: MINUTE, burst: Some(10) });
+    let bucket = quota(60, Rule::Token { window: MINUTE, burst: Some(plimsoll_replay::Window(10)) });
     let stubborn = Retry {
         max_attempts: 100,
         base: Micros::ZERO,

@@ -17,7 +17,8 @@ fn rule() -> impl Strategy<Value = Rule> {
     ];
     prop_oneof![
         Just(Rule::Fixed { window: MINUTE }),
-        (prop::option::of(1u64..200)).prop_map(|burst| Rule::Token { window: MINUTE, burst }),
+        (prop::option::of(1u32..60))
+            .prop_map(|burst| Rule::Token { window: MINUTE, burst: burst.map(Window) }),
         Just(Rule::Leaky { window: MINUTE }),
         Just(Rule::Sliding { window: MINUTE }),
         (1u64..4)
