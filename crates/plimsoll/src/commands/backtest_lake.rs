@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use plimsoll_backtest::{Call, Issued, Method, Period, Score, Trace, score};
 use plimsoll_plan::{EventRate, LargestNeed, PlanInput, Span, Spec, largest_needs, windows};
-use plimsoll_profile::{Reader, RecordedPool, measure, recorded};
+use plimsoll_profile::{PoolCall, PoolCalls, Reader, measure, pool_calls};
 use plimsoll_replay::{Draw, Micros};
 
 use super::ground::{self, Plans};
@@ -49,7 +49,7 @@ pub(super) async fn backtest_lake(
     let lake = open::existing_lake(&settings).await?;
     let sessions = open::sessions(&settings)?;
     let reader = Reader::pinned(&lake, &sessions).await?;
-    let pools = recorded(&reader, &sessions).await?;
+    let pools = pool_calls(&reader, &sessions).await?;
     let calls = || pools.iter().flat_map(|pool| &pool.calls).map(|call| micros(call.wanted_us));
     let (Some(first), Some(last)) = (calls().min(), calls().max()) else {
         return Err(Failure::no_data(
@@ -94,7 +94,7 @@ fn beside(lake: &str) -> Option<PathBuf> {
 }
 
 /// A pool's key with its account and region, where a key alone is not enough.
-fn full_name(pool: &RecordedPool) -> String {
+fn full_name(pool: &PoolCalls) -> String {
     let parts = [Some(&pool.pool), pool.account.as_ref(), pool.region.as_ref()];
     parts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(" ")
 }
@@ -102,7 +102,7 @@ fn full_name(pool: &RecordedPool) -> String {
 /// Scores of what the latest plan says that one pool counts.
 fn pool_scores(
     spec: &Spec,
-    (name, pool): (&str, &RecordedPool),
+    (name, pool): (&str, &PoolCalls),
     period: Period,
     places: &[usize],
     needs: &[Vec<LargestNeed>],
@@ -114,7 +114,7 @@ fn pool_scores(
         pool.workflows.iter().map(|name| spec.workflow(name).and_then(|workflow| workflow.tier)).collect();
     let mut scores = Vec::new();
     for latest in needs.last().into_iter().flatten().filter(of_pool) {
-        let call = |call: &plimsoll_profile::RecordedCall| {
+        let call = |call: &PoolCall| {
             let (admission, settlement) = call.drawn(&latest.measure);
             let declared = call.workflow.and_then(|workflow| tiers.get(workflow).copied().flatten());
             Call {

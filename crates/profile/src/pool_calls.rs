@@ -21,7 +21,7 @@ const MEASURES: [&str; 4] = ["requests", "input_tokens", "output_tokens", "token
 
 /// One pool with its calls.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct RecordedPool {
+pub struct PoolCalls {
     /// Pool key.
     pub pool: String,
     /// Account.
@@ -31,24 +31,24 @@ pub struct RecordedPool {
     /// Workflows that call it.
     pub workflows: Vec<String>,
     /// In order of time.
-    pub calls: Vec<RecordedCall>,
+    pub calls: Vec<PoolCall>,
 }
 
 /// One call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RecordedCall {
+pub struct PoolCall {
     /// When it was first wanted, microseconds since 1970.
     pub wanted_us: i64,
     /// From being let in to its end, microseconds.
     pub latency_us: i64,
-    /// Which of [`RecordedPool::workflows`]; `None` where its run has no name.
+    /// Which of [`PoolCalls::workflows`]; `None` where its run has no name.
     pub workflow: Option<usize>,
     /// Tier of its run, where told.
     pub tier: Option<u8>,
     drawn: [(u64, u64); MEASURES.len()],
 }
 
-impl RecordedCall {
+impl PoolCall {
     /// What it draws at admission and at settlement in a measure (`requests`, `input_tokens`,
     /// `output_tokens`, `tokens`); nothing in another.
     #[must_use]
@@ -62,7 +62,7 @@ impl RecordedCall {
 ///
 /// # Errors
 /// A query that fails.
-pub async fn recorded(reader: &Reader, factory: &SessionFactory) -> Result<Vec<RecordedPool>, ProfileError> {
+pub async fn pool_calls(reader: &Reader, factory: &SessionFactory) -> Result<Vec<PoolCalls>, ProfileError> {
     let (folder, name) = QUERY;
     let file = format!("{folder}/{name}");
     let sql = factory.sql.folder(folder).find(|(known, _)| *known == name).map(|(_, sql)| sql);
@@ -80,7 +80,7 @@ pub async fn recorded(reader: &Reader, factory: &SessionFactory) -> Result<Vec<R
     })
 }
 
-fn pools(rows: &RecordBatch) -> Option<Vec<RecordedPool>> {
+fn pools(rows: &RecordBatch) -> Option<Vec<PoolCalls>> {
     let text = |name: &str| Some(cast(rows.column_by_name(name)?, &DataType::Utf8).ok()?);
     let number = |name: &str| Some(cast(rows.column_by_name(name)?, &DataType::Int64).ok()?);
     let (pool, account, region, workflow) =
@@ -91,7 +91,7 @@ fn pools(rows: &RecordBatch) -> Option<Vec<RecordedPool>> {
         columns.collect::<Option<Vec<_>>>()
     };
     let (admission, settlement) = (stage("admission")?, stage("settlement")?);
-    let mut found: Vec<RecordedPool> = Vec::new();
+    let mut found: Vec<PoolCalls> = Vec::new();
     for row in 0..rows.num_rows() {
         let told = |column: &arrow::array::ArrayRef| {
             column.is_valid(row).then(|| column.as_string::<i32>().value(row).to_owned())
@@ -101,21 +101,21 @@ fn pools(rows: &RecordBatch) -> Option<Vec<RecordedPool>> {
         };
         let name = (told(&pool)?, told(&account), told(&region));
         let same =
-            |last: &RecordedPool| (&last.pool, &last.account, &last.region) == (&name.0, &name.1, &name.2);
+            |last: &PoolCalls| (&last.pool, &last.account, &last.region) == (&name.0, &name.1, &name.2);
         if !found.last().is_some_and(same) {
             let (pool, account, region) = name;
-            found.push(RecordedPool { pool, account, region, ..RecordedPool::default() });
+            found.push(PoolCalls { pool, account, region, ..PoolCalls::default() });
         }
         let last = found.last_mut()?;
         let amount = |column: &arrow::array::ArrayRef| {
             value(column).map_or(0, |value| u64::try_from(value).unwrap_or(0))
         };
-        let mut call = RecordedCall {
+        let mut call = PoolCall {
             wanted_us: value(&wanted)?,
             latency_us: value(&latency)?,
             workflow: told(&workflow).map(|name| place(&mut last.workflows, name)),
             tier: value(&tier).and_then(|tier| u8::try_from(tier).ok()),
-            ..RecordedCall::default()
+            ..PoolCall::default()
         };
         for (drawn, (admission, settlement)) in call.drawn.iter_mut().zip(admission.iter().zip(&settlement)) {
             *drawn = (amount(admission), amount(settlement));
