@@ -63,7 +63,7 @@ impl Source {
                 read_requests(&path.display().to_string(), called, &bytes, tier)
                     .map_err(Failure::input)?
             }
-            Self::ServeGen(path, clients) => {
+            Self::ServeGen(_, clients) => {
                 let read = |(trace, dataset): &(PathBuf, PathBuf)| {
                     let (rates, tokens) = (text(trace)?, text(dataset)?);
                     let files = (trace.display().to_string(), dataset.display().to_string());
