@@ -150,7 +150,8 @@ impl Theatre<'_> {
             }
             Some(scene)
         };
-        instants.into_iter().take(INSTANTS).filter_map(scene).collect()
+        let instants: Vec<Timestamp> = instants.into_iter().take(INSTANTS).collect();
+        instants.into_par_iter().filter_map(scene).collect()
     }
 
     /// What runs in each hour of the coming week.

@@ -7,6 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rayon::prelude::*;
+
 use crate::TierPlan;
 use crate::context::{Context, PoolId};
 use crate::demand::{Counted, Kind, calls_inside, demand};
@@ -48,7 +50,7 @@ pub(crate) fn tiers(
         };
         Keeper { context, line, pool, counted, drawing }.tiers()
     };
-    pools.iter().flat_map(of).collect()
+    pools.par_iter().flat_map_iter(of).collect()
 }
 
 fn tier(context: &Context<'_>, workflow: &str) -> u8 {

@@ -10,6 +10,8 @@ use jiff::Timestamp;
 use plimsoll_replay::{Case, Durations, Outcome, Replay, Workflow, World, replay_all};
 
 use crate::cast::Cast;
+use rayon::prelude::*;
+
 use crate::context::{Context, PoolId};
 use crate::demand::Counted;
 use crate::need::Needed;
@@ -46,8 +48,9 @@ pub(crate) fn unsigned(context: &Context<'_>, rhythm: &Rhythm<'_>, pools: &[Pool
         .collect();
     pressing.sort_by_key(|(at, pool, _)| (*at, &pool.id));
     let instants: BTreeSet<Timestamp> = pressing.iter().map(|(at, ..)| *at).take(INSTANTS).collect();
-    let seen = instants.into_iter().filter_map(|at| Some((at, both(context, rhythm, pools, &stage, at)?)));
-    let seen: Vec<(Timestamp, Vec<UnsignedWorkflow>)> = seen.collect();
+    let at_both = |at| Some((at, both(context, rhythm, pools, &stage, at)?));
+    let seen: Vec<(Timestamp, Vec<UnsignedWorkflow>)> =
+        instants.into_par_iter().filter_map(at_both).collect();
     pressing
         .into_iter()
         .filter_map(|(at, pool, needed)| {
