@@ -120,9 +120,9 @@ pub(crate) fn duration_ms(ms: f64) -> String {
 /// The window of a limit, given in seconds: `60 s`, `a day`; nothing for what has none.
 pub(crate) fn window(seconds: f64) -> String {
     match seconds {
-        s if s == 0.0 => "at once".to_owned(),
-        s if s == 86_400.0 => "a day".to_owned(),
-        s if s == 3_600.0 => "an hour".to_owned(),
+        0.0 => "at once".to_owned(),
+        86_400.0 => "a day".to_owned(),
+        3_600.0 => "an hour".to_owned(),
         s => format!("{} s", fixed(s, 0)),
     }
 }

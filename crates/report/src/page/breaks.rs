@@ -137,15 +137,25 @@ fn harm(workflow: &UnsignedWorkflow) -> String {
             percent(asked.lost_share)
         ));
     }
-    if let Some(p95) = today.completion_p95_ms.map(duration_ms) {
-        let with = asked.completion_p95_ms.map(duration_ms).filter(|with| *with != p95);
-        let with = with.map_or_else(String::new, |with| format!(" ({with})"));
-        let promised = workflow
-            .slo_p95_s
-            .map_or_else(String::new, |s| format!(", where {} is promised", duration_ms(s as f64 * 1e3)));
-        parts.push(format!("a run takes {p95} at P95{with}{promised}"));
-    }
+    parts.extend(length(workflow));
     format!("{}, tier {}: {}", workflow.workflow, workflow.tier, parts.join(", "))
+}
+
+/// How long its runs take; runs that are lost are in no length, so a shorter one with them tells nothing.
+fn length(workflow: &UnsignedWorkflow) -> Option<String> {
+    let with = workflow.asked.completion_p95_ms?;
+    let longer = workflow.today.completion_p95_ms.filter(|today| *today > with);
+    let promised = workflow.slo_p95_s.map(|s| s as f64 * 1e3);
+    let told = promised.map_or_else(String::new, |ms| format!(", where {} is promised", duration_ms(ms)));
+    match longer {
+        Some(today) if duration_ms(today) != duration_ms(with) => {
+            Some(format!("a run takes {} at P95 ({}){told}", duration_ms(today), duration_ms(with)))
+        }
+        _ if promised.is_some_and(|ms| with > ms) => {
+            Some(format!("even with what is asked for a run takes {} at P95{told}", duration_ms(with)))
+        }
+        _ => None,
+    }
 }
 
 /// The workflows that draw there, with their tiers.

@@ -6,6 +6,7 @@
 
 use jiff::civil::Date;
 use plimsoll_plan::{CheaperFix, DimensionPlan, Plan, PoolPlan, QuotaRequest, ReservationPlan};
+use rust_decimal::Decimal;
 use serde::Serialize;
 
 use super::{key_figures::with_held, sign_off::Kind};
@@ -187,8 +188,9 @@ fn worth(reservation: &ReservationPlan) -> Option<String> {
     }
     let all = reservation.on_demand_usd.as_ref();
     let all = all.map_or_else(String::new, |all| format!(", {} all on demand", usd(all)));
-    parts.push(format!("with what overflows {} a month as held, {} after{all}", usd(now), usd(then)));
-    if let (Some(insurance), Some(tier)) = (&reservation.insurance_usd, reservation.insures) {
+    parts.push(format!("overflow included, {} a month as held and {} after{all}", usd(now), usd(then)));
+    let insured = reservation.insurance_usd.as_ref().filter(|usd| usd.parse() != Ok(Decimal::ZERO));
+    if let (Some(insurance), Some(tier)) = (insured, reservation.insures) {
         parts.push(format!("{} of it a month insures tier {tier}", usd(insurance)));
     }
     Some(parts.join("; "))
