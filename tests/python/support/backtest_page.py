@@ -92,8 +92,23 @@ block hashes tell it, and here a prefix stays for the whole trace.
 
 ## The example company
 
-Ten weeks of `plimsoll demo`, held against the planner's own needs, pool by pool and limit by limit.
+Ten weeks of `plimsoll demo` at a tenth of its size, held against the planner's own needs, pool by pool and limit by
+limit.
 
+"""
+ENDING = """
+How to read it:
+
+* Most minutes of a company are quiet, so nearly all are covered by any plan: here over-provision says more. Below 1 the
+  largest minutes of the coming weeks pass the need: an ordinary hour is planned by its mean, and what lies between it
+  and the largest minute of a month is left to headroom. The coming peak of the traces above would close that gap; the
+  plan does not use it yet.
+* Where both figures are the same, the P95 of the busy minutes of the history asks for more than the mean of any hour,
+  and a plan takes it as it is: there is nothing to replay.
+* Where a provider's refusals tell that its buckets hold no more than flows in within seconds, a limit has to serve the
+  seconds. Such a need lies far above the largest minute, and is what keeps operations from being throttled: compare
+  the last two columns.
+* The launch of 1 October is a date without a past. Plans made before it assume 1.8 times the busy hour; it was eight.
 """
 
 
@@ -170,4 +185,4 @@ def unknown(scores):
 
 def page(public, pools):
     """The page."""
-    return BEGINNING + table(public) + goal(public) + unknown(public) + METHOD + table(pools)
+    return BEGINNING + table(public) + goal(public) + unknown(public) + METHOD + table(pools) + ENDING
