@@ -5,6 +5,7 @@
 //! instants, rates, draws and replays are those of a plan, and so is what it makes of them.
 
 use plimsoll_replay::Quota;
+use rayon::prelude::*;
 
 use crate::context::{Context, PlanError, PlanInput, PoolId};
 use crate::demand::{Counted, Demand, Kind, demand};
@@ -46,12 +47,12 @@ pub fn largest_needs(input: &PlanInput<'_>) -> Result<Vec<LargestNeed>, PlanErro
     let context = Context::new(input)?;
     let rhythm = Rhythm::new(&context)?;
     let instants = Instants::new(&context, &rhythm);
-    let mut needs = Vec::new();
-    for (pool, counted) in all_counted(&context) {
-        let timeline = instants.of(&context, &rhythm, &drawing(&context, &pool));
-        needs.extend(counted.iter().filter_map(|counted| largest(&context, &timeline, &pool, counted)));
-    }
-    Ok(needs)
+    let of_pool = |(pool, counted): &(PoolId, Vec<Counted>)| -> Vec<LargestNeed> {
+        let timeline = instants.of(&context, &rhythm, &drawing(&context, pool));
+        counted.iter().filter_map(|counted| largest(&context, &timeline, pool, counted)).collect()
+    };
+    let needs: Vec<Vec<LargestNeed>> = all_counted(&context).par_iter().map(of_pool).collect();
+    Ok(needs.into_iter().flatten().collect())
 }
 
 fn largest(

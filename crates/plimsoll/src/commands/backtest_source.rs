@@ -60,8 +60,7 @@ impl Source {
         let requests = match self {
             Self::Table(path) => {
                 let bytes = std::fs::read(path).map_err(failure::file(path))?;
-                read_requests(&path.display().to_string(), called, &bytes, tier)
-                    .map_err(Failure::input)?
+                read_requests(&path.display().to_string(), called, &bytes, tier).map_err(Failure::input)?
             }
             Self::ServeGen(_, clients) => {
                 let read = |(trace, dataset): &(PathBuf, PathBuf)| {
