@@ -7,15 +7,18 @@ use jiff::civil::Date;
 use plimsoll_calendar::{Calendar, CalendarError};
 use plimsoll_catalog::{Catalog, Entry, PoolKey};
 use plimsoll_replay::Window;
-use plimsoll_toml::nearest;
 use thiserror::Error;
 
 use crate::enforced::{Enforced, enforced};
 use crate::index::{Index, pool_spec};
 use crate::quantity::Quantity;
 use crate::spec::{PoolSpec, Spec};
+use crate::unknown::refuse_unknown;
 use crate::windows::{Windows, windows};
 use crate::{DimensionPlan, Ledger, Measured, PoolMeasured, SpecError, Stat, WorkflowMeasured};
+
+/// Days of telemetry below which no figure is planned.
+const FEWEST_DAYS: u32 = 3;
 
 /// Everything that a plan is made from.
 #[derive(Debug, Clone, Copy)]
@@ -89,7 +92,7 @@ impl<'a> Context<'a> {
         let today = input.calendar.local_date(input.as_of);
         let index = Index::of(input, today);
         let mut context = Self { input: *input, windows, today, enforced: Vec::new(), index };
-        context.refuse_unknown_pools()?;
+        refuse_unknown(&context)?;
         // Only replays ask how a limit is enforced.
         if !input.quick {
             context.enforced = enforced(&context);
@@ -107,33 +110,23 @@ impl<'a> Context<'a> {
         self.enforced(id)?.burst
     }
 
-    /// A pool of the ledger that neither catalog, spec nor telemetry knows is a mistake: what was asked for
-    /// there would never be found again.
-    fn refuse_unknown_pools(&self) -> Result<(), SpecError> {
-        let mut keys: Vec<&str> = self.spec().pools.iter().map(|pool| pool.key.as_str()).collect();
-        keys.extend(self.measured().pools.iter().map(|pool| pool.pool.as_str()));
-        for request in &self.input.ledger.requests {
-            // Of any day: what was asked for once need not be sold today.
-            let sold = |key: PoolKey| self.input.catalog.entries().any(|entry| entry.key.covers(&key));
-            if keys.contains(&request.pool.as_str()) || request.pool.parse().is_ok_and(sold) {
-                continue;
-            }
-            let catalog = || request.pool.parse().ok().and_then(|key| self.input.catalog.did_you_mean(&key));
-            let meant = nearest(&request.pool, keys.iter().copied())
-                .map(str::to_owned)
-                .or_else(|| catalog().map(ToString::to_string))
-                .map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
-            let problem =
-                format!("`{}` is a pool that neither catalog, spec nor telemetry knows{meant}", request.pool);
-            let mut fault = SpecError::new("ledger.toml", problem).field("request.pool");
-            fault.line = Some(request.line);
-            return Err(fault);
-        }
-        Ok(())
-    }
-
     pub(crate) fn measured(&self) -> &'a Measured {
         self.input.measured
+    }
+
+    /// Why so little was measured that no figure is planned from it; `None` where enough was.
+    pub(crate) fn too_thin(&self) -> Option<String> {
+        let history = &self.measured().history;
+        let covered = history.first_run.map(|first| self.input.as_of.duration_since(first).as_hours());
+        let thin = history.days_with_runs < FEWEST_DAYS
+            || covered.is_some_and(|hours| hours < i64::from(FEWEST_DAYS) * 24);
+        (history.runs > 0 && thin).then(|| {
+            format!(
+                "{} runs on {} days were measured, and {FEWEST_DAYS} days are the least from which anything is planned: measure longer, or plan for another day",
+                Quantity::from(history.runs),
+                history.days_with_runs,
+            )
+        })
     }
 
     pub(crate) fn spec(&self) -> &'a Spec {

@@ -3,7 +3,8 @@
 //! A step is felt after one window of the limit, over which use is read, and one call, since calls that are
 //! under way keep their shape. So each step is taken one such delay before the next, the last of them one delay
 //! before exhaustion. How fast demand grows is the event's own: from the hour before to its binding instant,
-//! over the length of a run, since runs fill up over one. The invariant: a trigger is `1 - growth x minutes /
+//! over the length of a run, since runs fill up over one; where only measured minutes tell, from their mean to
+//! their percentile within one window. The invariant: a trigger is `1 - growth x minutes /
 //! limit`, of figures that stand beside it, and is left out where the event starts beyond it.
 
 use jiff::{SignedDuration, Timestamp};
@@ -46,19 +47,14 @@ fn row(
 ) -> Option<DegradationPlan> {
     let Kind::PerMinute(measure) = &counted.kind else { return None };
     let limit = needed.plan.limit.filter(|limit| *limit > 0)?;
-    let (after, at) = (needed.demand.as_ref()?, needed.at?);
-    let start = window_start(context, needed, at);
-    let names = drawing(context, id);
-    let before = start.unwrap_or(at).checked_sub(HOUR).ok()?;
-    let rates = rhythm.of(before, &rhythm.active(before), &names);
-    let before = demand(context, id, counted, &rates);
-    let from = before.map_or_else(Quantity::zero, |before| floor_of(&before, after));
-    let ramp = match start {
-        Some(_) => ramp_minutes(context, needed, after)?,
-        None => Quantity::from(HOUR_MINUTES),
+    let after = needed.demand.as_ref()?;
+    let window = Quantity::ratio(counted.window_s, 60)?;
+    let (from, ramp) = match needed.at {
+        Some(at) => before(context, rhythm, (id, counted), needed, at)?,
+        // Measured minutes know of no hour: one may be as busy as the percentile right after one like the mean.
+        None => (after.mean.clone(), window.clone()),
     };
     let growth = (after.floor > from).then(|| after.floor.clone() - from.clone())?.over(&ramp)?;
-    let window = Quantity::ratio(counted.window_s, 60)?;
     let felt = window + calls_minutes(context, id).unwrap_or_default();
     let workflows = by_urgency(context, after);
     let mut steps = applicable(measure, &workflows);
@@ -84,6 +80,28 @@ fn row(
         exhausts: after.floor > limit.into(),
         steps,
     })
+}
+
+/// The demand an hour before an instant, or before the event that it lies in, and the minutes in which it grows
+/// to what it is then.
+fn before(
+    context: &Context<'_>,
+    rhythm: &Rhythm<'_>,
+    (id, counted): (&PoolId, &Counted),
+    needed: &Needed,
+    at: Timestamp,
+) -> Option<(Quantity, Quantity)> {
+    let after = needed.demand.as_ref()?;
+    let start = window_start(context, needed, at);
+    let hour = start.unwrap_or(at).checked_sub(HOUR).ok()?;
+    let rates = rhythm.of(hour, &rhythm.active(hour), &drawing(context, id));
+    let from =
+        demand(context, id, counted, &rates).map_or_else(Quantity::zero, |before| floor_of(&before, after));
+    let ramp = match start {
+        Some(_) => ramp_minutes(context, needed, after)?,
+        None => Quantity::from(HOUR_MINUTES),
+    };
+    Some((from, ramp))
 }
 
 /// Start of the event's window that an instant lies in; none in ordinary hours.

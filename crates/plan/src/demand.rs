@@ -131,10 +131,11 @@ pub(crate) fn per_run(
 ) -> Option<PerRun> {
     let stat = |draws: &[RunDraw]| -> Option<Stat> {
         let draw = draws.iter().find(|draw| {
-            draw.pool == pool.pool
+            // Measures differ most, and pools are long.
+            draw.measure == measure
+                && draw.pool == pool.pool
                 && draw.account == pool.account
                 && draw.region == pool.region
-                && draw.measure == measure
         })?;
         (draw.per_run.n > 0).then(|| draw.per_run.clone())
     };

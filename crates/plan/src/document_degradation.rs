@@ -20,12 +20,12 @@ pub struct DegradationPlan {
     pub event: Option<String>,
     /// Limit in force then.
     pub limit: u64,
-    /// Demand in the hour before, by the percentile, in the dimension's unit.
+    /// Demand before: in the hour before by the percentile, or of a mean minute, in the dimension's unit.
     pub from_demand: u64,
     /// Demand that it grows to.
     pub to_demand: u64,
-    /// Minutes in which it does: the mean length of a run, since runs fill up over one, and an hour where
-    /// only the hour of the week changes.
+    /// Minutes in which it does: the mean length of a run, since runs fill up over one; an hour where only the
+    /// hour of the week changes; one window where only measured minutes tell, from their mean to their percentile.
     pub ramp_minutes: f64,
     /// Growth of demand a minute, in the dimension's unit.
     pub growth_per_min: f64,

@@ -30,7 +30,7 @@ pub struct LargestNeed {
     /// What it counts: `requests`, `input_tokens`, `output_tokens`, `tokens`.
     pub measure: String,
     /// By replay, at the rates that the forecast stays below at P95; as a plan has it, the percentile's
-    /// figure where nothing is replayed, and no less where past occurrences were throttled.
+    /// figure where nothing is replayed, and no less where what was replayed is a lower bound.
     pub replayed: u64,
     /// P95 of a run x runs a minute, at the same rates; or of the busy minutes of the history.
     pub p95: u64,
@@ -80,15 +80,16 @@ fn largest(
     let above = demand.high.over(&demand.floor).unwrap_or_else(Quantity::one);
     let rates = state.and_then(|state| timeline.states.get(state));
     let replay = rates.and_then(|rates| replayed(context, pool, counted, rates));
-    let replay = replay.map_or(p95, |replay| (&Quantity::from(replay.most) * &above).ceil());
+    let least = replay.as_ref().is_some_and(|replay| replay.lower_bound.is_some());
     let throttled = event.as_ref().is_some_and(|event| past(context, &demand, event).1 > 0.0);
+    let replay = replay.map_or(p95, |replay| (&Quantity::from(replay.most) * &above).ceil());
     Some(LargestNeed {
         pool: pool.pool.clone(),
         account: pool.account.clone(),
         region: pool.region.clone(),
         quota: quota(context, pool, counted, 0),
         measure: measure.clone(),
-        replayed: if throttled { replay.max(p95) } else { replay },
+        replayed: if least && throttled { replay.max(p95) } else { replay },
         p95,
         event,
     })

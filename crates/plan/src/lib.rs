@@ -66,6 +66,7 @@ mod stress;
 mod sweep;
 mod tiers;
 mod timeline;
+mod unknown;
 mod unsigned;
 mod verdict;
 mod warnings;

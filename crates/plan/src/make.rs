@@ -8,7 +8,7 @@ use crate::degradation::degradation;
 use crate::digest::sha256;
 use crate::filing::schedule;
 use crate::horizon::Horizon;
-use crate::pools::pools;
+use crate::pools::{pools, without_figures};
 use crate::quantity::Quantity;
 use crate::rates::{Rhythm, event_rates, growth, load, occurrences};
 use crate::requests::{requests, share};
@@ -35,8 +35,18 @@ pub fn make(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
     let instants = Instants::new(&context, &rhythm);
     let mut pools = pools(&context, &rhythm, &instants)?;
     let horizon = Horizon::new(&context, &rhythm)?;
-    let reservations = reservations(&context, &rhythm, &horizon);
-    let spend = spend(&context, &rhythm, &horizon, &reservations);
+    let thin = context.too_thin();
+    let (reservations, spend) = match &thin {
+        Some(why) => {
+            without_figures(&mut pools, why);
+            (Vec::new(), Vec::new())
+        }
+        None => {
+            let reservations = reservations(&context, &rhythm, &horizon);
+            let spend = spend(&context, &rhythm, &horizon, &reservations);
+            (reservations, spend)
+        }
+    };
     let mut open = Vec::new();
     let quota_requests = requests(&context, &mut pools, &spend, &mut open);
     let (event_rates, growth) = (event_rates(&context, &rhythm), growth(&rhythm));

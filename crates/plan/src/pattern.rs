@@ -108,7 +108,8 @@ mod tests {
         };
         let per_min = Quantity::from(10);
         let event = Some("close".to_owned());
-        let rate = Rate { high: per_min.clone(), per_min, from, event, own_weight: None, how: String::new() };
+        let rate =
+            Rate { high: per_min.clone(), per_min, from, event, own_weight: None, how: String::new().into() };
         Pattern::of(&workflow, &rate)
     }
 

@@ -17,7 +17,7 @@ use crate::quantity::Quantity;
 use crate::queue::poisson_quantile;
 use crate::rates::{Rates, Rhythm};
 use crate::timeline::{Instants, Timeline, days};
-use crate::{CheaperFix, Contributor, LimitStep, PoolConcurrency, PoolPlan};
+use crate::{CheaperFix, Contributor, DimensionPlan, LimitStep, PoolConcurrency, PoolPlan};
 
 /// A pool's plan, with what later steps build on.
 #[derive(Debug)]
@@ -111,6 +111,32 @@ fn pool(
         lead_time: lead.plan,
     };
     Ok(PoolWork { id, plan, needed, fixes })
+}
+
+/// Takes every figure out again, where too little was measured to plan from: nothing that looks like a plan.
+pub(crate) fn without_figures(pools: &mut [PoolWork], why: &str) {
+    for pool in pools {
+        for needed in &mut pool.needed {
+            let row = std::mem::take(&mut needed.plan);
+            needed.plan = DimensionPlan {
+                dimension: row.dimension,
+                basis: "settlement".to_owned(),
+                window_s: row.window_s,
+                limit: row.limit,
+                limits: row.limits,
+                decision: "no_data".to_owned(),
+                derivation: vec![format!("no figure: {why}")],
+                ..DimensionPlan::default()
+            };
+            (needed.demand, needed.at, needed.largest) = (None, None, None);
+            needed.fixes.clear();
+        }
+        pool.fixes.clear();
+        let plan = &mut pool.plan;
+        plan.dimensions = pool.needed.iter().map(|needed| needed.plan.clone()).collect();
+        (plan.binding, plan.concurrency, plan.coincidence) = (None, None, 1.0);
+        plan.contributors.clear();
+    }
 }
 
 /// Every pool with what its limits count.

@@ -3,6 +3,8 @@
 //! The invariant: a cap from measurement is the P99 of finished runs, and the share that it would
 //! have cut is an upper bound read off the same percentiles.
 
+use rayon::prelude::*;
+
 use crate::context::{Context, mean};
 use crate::pools::{PoolWork, rates_of};
 use crate::quantity::Quantity;
@@ -117,15 +119,13 @@ pub(crate) fn concurrency(
     let measured = &context.measured().in_flight;
     let find =
         |boundary: &str, name: &str| measured.iter().find(|at| at.boundary == boundary && at.name == name);
-    let mut rows = Vec::new();
-    for workflow in &context.measured().workflows {
+    let runs = |workflow: &WorkflowMeasured| {
         let name = workflow.workflow.as_str();
-        let Some((per_min, event)) = busiest(context, rhythm, instants, name) else { continue };
-        let Some((minutes, _)) = run_minutes(workflow, event.as_deref().unwrap_or_default()) else {
-            continue;
-        };
-        rows.push(row("run", name, &per_min, &minutes, find("run", name).map(|at| at.p95)));
-    }
+        let (per_min, event) = busiest(context, rhythm, instants, name)?;
+        let (minutes, _) = run_minutes(workflow, event.as_deref().unwrap_or_default())?;
+        Some(row("run", name, &per_min, &minutes, find("run", name).map(|at| at.p95)))
+    };
+    let mut rows: Vec<ConcurrencyPlan> = context.measured().workflows.par_iter().filter_map(runs).collect();
     for pool in pools {
         let Some(at) = find("model", &pool.id.pool) else { continue };
         let Some(minutes) = Quantity::ratio(at.busy_us, at.starts).and_then(|us| us.over(&60_000_000.into()))

@@ -23,6 +23,11 @@ use crate::pattern::Pattern;
 use crate::rates::{Rate, Rates};
 use crate::sampled::{Course, complete, length, micros, served, steps, used};
 
+/// Runs on stage over all workflows, and of each at least: where hundreds of workflows come, no replay draws
+/// more different ones.
+const RUNS: usize = 10_000;
+const FEWEST_RUNS: usize = 20;
+
 /// Tier of a workflow that nobody gave one.
 pub(crate) const LEAST_URGENT: u8 = 3;
 
@@ -104,9 +109,11 @@ impl<'a> Stage<'a> {
     /// The runs of the workflows that draw on the stage at these rates. `None` where none does, or none
     /// was measured with what it draws.
     pub(crate) fn cast(&self, rates: &Rates<'_>) -> Option<Cast> {
-        let rates = rates.iter().filter(|(_, rate)| !rate.per_min.is_zero());
+        let rates: Vec<_> = rates.iter().filter(|(_, rate)| !rate.per_min.is_zero()).collect();
+        let most = (RUNS / rates.len().max(1)).max(FEWEST_RUNS);
         let drawing: Vec<(&str, &Rate, Sample)> = rates
-            .filter_map(|(name, rate)| Some((*name, rate, self.sample(name, rate.event.as_deref())?)))
+            .into_iter()
+            .filter_map(|(name, rate)| Some((*name, rate, self.sample(name, rate.event.as_deref(), most)?)))
             .collect();
         if drawing.is_empty() {
             return None;
@@ -206,12 +213,12 @@ impl<'a> Stage<'a> {
         world
     }
 
-    /// Runs of a workflow: the event's own where there are enough, else those of the history; a run of
-    /// which a draw on the stage is not known is left out. `None` where none of them draws on the stage.
-    fn sample(&self, workflow: &str, event: Option<&str>) -> Option<Sample> {
+    /// Runs of a workflow, so many at most: the event's own where there are enough, else those of the history; a
+    /// run of which a draw on the stage is not known is left out. `None` where none of them draws on the stage.
+    fn sample(&self, workflow: &str, event: Option<&str>, most: usize) -> Option<Sample> {
         let of = |event: Option<&str>| -> (Vec<&SampledRun>, Vec<Course>) {
             let all = self.context.index.runs(workflow, event).iter();
-            all.filter_map(|run| Some((*run, self.course(run)?))).unzip()
+            all.filter_map(|run| Some((*run, self.course(run)?))).take(most).unzip()
         };
         let own = event.map(|event| of(Some(event))).filter(|own| own.0.len() as u64 >= ENOUGH_EVENT_RUNS);
         let (runs, mut courses) = own.unwrap_or_else(|| of(None));

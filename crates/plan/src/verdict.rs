@@ -14,6 +14,9 @@ pub(crate) fn verdict(context: &Context<'_>, plan: &Plan, pools: &[PoolWork]) ->
     if context.measured().history.runs == 0 {
         return "There is not enough data to plan: no finished run was measured in the history.".to_owned();
     }
+    if let Some(why) = context.too_thin() {
+        return format!("There is not enough data to plan: {why}.");
+    }
     let first = plan
         .quota_requests
         .iter()
@@ -113,7 +116,13 @@ fn rest(plan: &Plan) -> Option<String> {
             _ => format!("should go from {} to {} units", row.held, row.recommended),
         };
         let used = row.utilization.map_or_else(String::new, |used| format!(", {:.0} % used,", used * 100.0));
-        parts.push(format!("the reservation of {} {} in {}{used} {what}", row.held, row.unit, row.pool));
+        if row.held == 0 {
+            let term = row.term.as_deref().unwrap_or("a term");
+            let recommended = Quantity::from(row.recommended);
+            parts.push(format!("{recommended} {} should be reserved for {term} in {}", row.unit, row.pool));
+        } else {
+            parts.push(format!("the reservation of {} {} in {}{used} {what}", row.held, row.unit, row.pool));
+        }
     }
     let said = parts.join(", and ");
     let mut letters = said.chars();

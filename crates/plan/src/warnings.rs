@@ -72,7 +72,9 @@ fn history(context: &Context<'_>, found: &mut Vec<Warning>) {
             "no finished run in the history: nothing can be planned from measurement".to_owned(),
         );
     }
-    if history.days_with_runs < ENOUGH_DAYS {
+    if let Some(why) = context.too_thin() {
+        warn(found, "too_thin", why);
+    } else if history.days_with_runs < ENOUGH_DAYS {
         let detail = format!(
             "{} days with runs and {} runs in the history, and {ENOUGH_DAYS} days are the least to plan from",
             history.days_with_runs,

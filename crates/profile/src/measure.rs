@@ -237,8 +237,9 @@ impl<'a> Queries<'a> {
         let name = format!("plan/{file}");
         let frame = self.reader.plan_with(&name, sql, &self.parameters).await?;
         let schema = Arc::clone(frame.schema().inner());
-        let batches = frame.collect().await.map_err(ProfileError::query(name))?;
-        Ok(concat_batches(&schema, &batches).map_err(DataFusionError::from)?)
+        let wrong = || ProfileError::query(name.as_str());
+        let batches = frame.collect().await.map_err(wrong())?;
+        concat_batches(&schema, &batches).map_err(|error| wrong()(error.into()))
     }
 
     /// Runs the queries whose rows others read, and registers them under the name after `keeps`.

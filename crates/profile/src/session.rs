@@ -108,6 +108,8 @@ impl SessionFactory {
         // Joins on run ids keep their partitioning, so that `assemble` above them runs in one phase.
         options.optimizer.hash_join_single_partition_threshold = 0;
         options.optimizer.hash_join_single_partition_threshold_rows = 0;
+        // A `VARCHAR` is what the tables have, also where a query makes one of nothing for a union with theirs.
+        options.sql_parser.map_string_types_to_utf8view = false;
         let runtime = RuntimeEnvBuilder::new()
             // Whoever asks first: fair shares among a plan's operators leave a profile, whose few groups hold
             // all the numbers of a month, with a fraction of what is there.

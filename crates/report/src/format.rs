@@ -127,8 +127,8 @@ pub(crate) fn window(seconds: f64) -> String {
     }
 }
 
-/// A decimal amount of USD: whole dollars from 100 on, cents from 1 on, three significant figures
-/// below. Text that is no number is given back as it is, so that nothing is lost.
+/// A decimal amount of USD: whole dollars from 100 on, cents from a dime on, three significant
+/// figures below. Text that is no number is given back as it is, so that nothing is lost.
 pub(crate) fn usd(text: &str) -> String {
     match text.parse::<Decimal>() {
         Ok(amount) => usd_decimal(amount),
@@ -148,7 +148,7 @@ pub(crate) fn usd_decimal(amount: Decimal) -> String {
         let whole = size.round_dp_with_strategy(0, away).normalize();
         return format!("{sign}${}", group_digits(&whole.to_string()));
     }
-    if size >= Decimal::ONE {
+    if size >= Decimal::new(1, 1) {
         return format!("{sign}${:.2}", size.round_dp_with_strategy(2, away));
     }
     let short = size.round_sf_with_strategy(3, away).unwrap_or(size).normalize();
@@ -302,6 +302,7 @@ mod tests {
         for (text, shown) in [
             ("11940.4", "$11,940"),
             ("12.5", "$12.50"),
+            ("0.4", "$0.40"),
             ("0.013149", "$0.0131"),
             ("-2590", "\u{2212}$2,590"),
             ("0", "$0"),

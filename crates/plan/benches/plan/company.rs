@@ -33,6 +33,7 @@ const ON_DEMAND: [&str; 9] = [
     "openai/direct/global/gpt-5",
     "openai/direct/global/gpt-5-mini",
 ];
+const FALLBACK: &str = ON_DEMAND[3];
 const RESERVED: &str = "azure.ai.openai/provisioned/global/gpt-5.2";
 
 /// Everything that a plan is made from.
@@ -155,8 +156,8 @@ fn spec() -> String {
             key(pool),
             account(pool),
         );
-        if pool % 20 == 1 {
-            let _ = writeln!(text, "fallback = {{ pool = \"aws.bedrock/runtime/geo/claude-sonnet-4.5\" }}");
+        if pool % 20 == 1 && key(pool) != FALLBACK {
+            let _ = writeln!(text, "fallback = {{ pool = \"{FALLBACK}\" }}");
         }
     }
     for number in 0..WORKFLOWS {

@@ -11,6 +11,7 @@ mod document;
 mod effect;
 mod forecasters;
 mod growth;
+mod how;
 mod load;
 mod outlook;
 mod past;

@@ -18,6 +18,7 @@ use crate::rates::busy::{lived, normal};
 use crate::rates::days::{Days, Hours, moving};
 use crate::rates::effect::Prior;
 use crate::rates::growth::{Factor, Growth};
+use crate::rates::how::How;
 use crate::rates::load::{Load, hours_of_history};
 use crate::rates::outlook::{Outlook, ratios};
 use crate::rates::past::run_minutes;
@@ -36,13 +37,14 @@ pub(crate) struct Rate {
     pub(crate) event: Option<String>,
     /// Weight of the workflow's own occurrences beside the prior, where past ones were used.
     pub(crate) own_weight: Option<f64>,
-    /// How it came about, as a clause.
-    pub(crate) how: String,
+    /// How it came about.
+    pub(crate) how: How,
 }
 
 impl Rate {
     /// As the spec gives it: nothing was forecast.
     fn given(per_min: Quantity, from: &'static str, event: &str, how: String) -> Self {
+        let how = how.into();
         Self { high: per_min.clone(), per_min, from, event: Some(event.to_owned()), own_weight: None, how }
     }
 }
@@ -79,6 +81,13 @@ pub(crate) struct Rhythm<'a> {
     /// What is believed of an event before it is seen.
     pub(crate) prior: Prior,
     pub(crate) workflows: BTreeMap<&'a str, Learned<'a>>,
+}
+
+impl Alike {
+    /// Hours of all weeks that are the same hour of the week, or of a holiday.
+    pub(crate) fn hour(self) -> (usize, usize) {
+        (self.slot, self.plain)
+    }
 }
 
 impl<'a> Rhythm<'a> {
@@ -230,7 +239,6 @@ impl<'a> Rhythm<'a> {
         let slot = self.hours.slot(self.context, at);
         let holiday = learned.load.mean(slot);
         let usual = holiday.or_else(|| learned.load.mean(Hours::plain(self.context, at)))?;
-        let how = format!("{usual} runs/min, the mean of that hour of the week in the history");
         let growth = self.growth(learned, at);
         let rate = Rate {
             per_min: usual.clone(),
@@ -238,7 +246,7 @@ impl<'a> Rhythm<'a> {
             from: "hour_of_week",
             event: None,
             own_weight: None,
-            how,
+            how: How::Usual(usual.clone(), None),
         };
         if growth == Factor::NONE {
             return Some(rate);
@@ -247,7 +255,7 @@ impl<'a> Rhythm<'a> {
         Some(Rate {
             per_min: grown(growth.point)?,
             high: grown(growth.high)?,
-            how: format!("{}, grown {:.3} times ({:.3} at P95)", rate.how, growth.point, growth.high),
+            how: How::Usual(usual.clone(), Some((growth.point, growth.high))),
             ..rate
         })
     }
@@ -277,7 +285,7 @@ impl<'a> Rhythm<'a> {
         let outlook = learned.outlooks.get(name)?;
         if let (Some(times), true) = (&rate.multiplier, outlook.lived.is_empty()) {
             let usual = self.ordinary(learned, at)?;
-            let how = format!("{times} x {}", usual.how);
+            let how = format!("{times} x {}", usual.how).into();
             return Some(Rate {
                 per_min: &usual.per_min * times,
                 high: &usual.high * times,
@@ -289,7 +297,7 @@ impl<'a> Rhythm<'a> {
         }
         let growth = self.growth(learned, at);
         let expected = outlook.expected(growth)?;
-        let how = outlook.told(&expected, growth, &self.prior);
+        let how = outlook.told(&expected, growth, &self.prior).into();
         Some(Rate {
             per_min: expected.p50,
             high: expected.planned,

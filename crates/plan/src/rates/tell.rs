@@ -39,7 +39,7 @@ fn event_rate(
         .map(|expected| expected.p80);
     let effect = outlook.effect.as_ref().filter(|_| forecast);
     let seen = effect.filter(|effect| effect.n() > 0);
-    let detail = rate.as_ref().map_or_else(|| unknown(learned, next), |rate| rate.how.clone());
+    let detail = rate.as_ref().map_or_else(|| unknown(learned, next), |rate| rate.how.to_string());
     Some(EventRatePlan {
         event: next.event.clone(),
         workflow: learned.measured.workflow.clone(),

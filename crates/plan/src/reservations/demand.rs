@@ -22,7 +22,6 @@ use crate::measured::SampledCall;
 use crate::quantity::Quantity;
 use crate::rates::{Rates, Rhythm};
 use crate::sampled::{Course, complete, micros, served, steps, used};
-use crate::spec::Capacity;
 use crate::stage::bursts;
 
 /// Parts of a dollar that demand in dollars is counted in.
@@ -318,13 +317,9 @@ impl<'a> Cast<'a> {
     }
 
     /// What workflows of that tier or a more urgent one draw a minute: the percentile of a run's draw x runs a
-    /// minute. Of work that is on demand today only what its owner wants reserved.
+    /// minute. Work that is on demand today has no floor in units: it is bought for cost alone.
     fn floor(&self, context: &Context<'_>, member: &Member<'_>, rates: &Rates<'_>, tier: u8) -> Quantity {
-        let urgent = |name: &str| {
-            let capacity = context.index.workflow_spec(name).and_then(|spec| spec.capacity);
-            context.tier(name).is_some_and(|of| of <= tier)
-                && (!member.on_demand || capacity == Some(Capacity::Reserved))
-        };
+        let urgent = |name: &str| !member.on_demand && context.tier(name).is_some_and(|of| of <= tier);
         let floors = rates.iter().filter(|(name, _)| urgent(name)).filter_map(|(name, rate)| {
             let sample = self.drawing.get(*name)?.sample(rate.event.as_deref())?;
             Some(&percentile(&sample.totals, &context.spec().policy.percentile) * &rate.per_min)
@@ -345,17 +340,28 @@ pub(super) fn percentile(ascending: &[u64], level: &Quantity) -> Quantity {
 
 /// What a call draws of the units; 0 where it goes elsewhere, `None` where what it used is not known.
 fn carried(context: &Context<'_>, member: &Member<'_>, unit: &Unit, call: &SampledCall) -> Option<u64> {
-    let on = |id: &PoolId| call.pool == id.pool && call.account == id.account && call.region == id.region;
-    if !member.serves.iter().chain(&member.spills_to).any(on) {
+    if !is_for(member, call) {
         return Some(0);
     }
     let used: Call = used(call)?;
     if unit.carries == Carries::Usd {
-        let id = member.serves.iter().chain(&member.spills_to).find(|id| on(id))?;
-        let usd = context.entry(&id.pool)?.cost(&used, context.today)?;
+        let usd = context.entry(&call.pool)?.cost(&used, context.today)?;
         return crate::stage::nano_usd(usd);
     }
     Some(member.entry?.meter(&used).settlement.amount(unit.carries.measure()))
+}
+
+/// Whether a call was meant for a deployment: it was served there, or asked it first, or went where those go that
+/// do not fit in.
+pub(super) fn is_for(member: &Member<'_>, call: &SampledCall) -> bool {
+    let served = |id: &PoolId| call.pool == id.pool && call.account == id.account && call.region == id.region;
+    let asked = |id: &PoolId| {
+        call.asked_pool.as_ref() == Some(&id.pool)
+            && call.asked_account == id.account
+            && call.asked_region == id.region
+    };
+    !call.tool
+        && (member.serves.iter().any(|id| served(id) || asked(id)) || member.spills_to.iter().any(served))
 }
 
 /// A call as a step has it: only what it draws and how long it takes matter here.

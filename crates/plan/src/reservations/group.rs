@@ -81,25 +81,36 @@ pub(crate) fn groups<'a>(context: &'a Context<'a>) -> Vec<Group<'a>> {
         let member = Member::of(context, key, serves, false);
         place(&mut groups, Group { account, region, held: vec![held], members: vec![member] });
     }
-    for id in context.pools() {
-        let Some(key) = id.key().filter(|_| !is_held(context, id)) else { continue };
-        let sold = context.entry(&id.pool).is_some_and(|entry| !entry.units.is_empty());
-        let reserved = if sold { vec![key] } else { products(context, &key) };
-        for key in reserved {
-            let member = Member::of(context, key, vec![id.clone()], !sold);
-            let (account, region) = (id.account.clone(), id.region.clone());
-            place(&mut groups, Group { account, region, held: Vec::new(), members: vec![member] });
-        }
+    let others = || context.pools().iter().filter(|id| !is_held(context, id));
+    let is_sold = |id: &PoolId| context.entry(&id.pool).is_some_and(|entry| !entry.units.is_empty());
+    let mut consider = |id: &PoolId, key: PoolKey, on_demand: bool| {
+        let member = Member::of(context, key, vec![id.clone()], on_demand);
+        let (account, region) = (id.account.clone(), id.region.clone());
+        place(&mut groups, Group { account, region, held: Vec::new(), members: vec![member] });
+    };
+    for id in others().filter(|id| is_sold(id)) {
+        id.key().into_iter().for_each(|key| consider(id, key, false));
+    }
+    for id in others().filter(|id| !is_sold(id)) {
+        let products = id.key().map(|key| products(context, &key)).unwrap_or_default();
+        products.into_iter().for_each(|key| consider(id, key, true));
     }
     groups
 }
 
-/// Puts a deployment where its reservation is, or begins another.
+/// Puts a deployment where its reservation is, or begins another. What is on demand today stands by itself: a
+/// reservation that is held says nothing of whether more would pay.
 fn place<'a>(groups: &mut Vec<Group<'a>>, mut new: Group<'a>) {
     let Some(member) = new.members.first() else { return };
+    let here = |group: &Group<'a>| fits(&group.account, &new.account) && fits(&group.region, &new.region);
+    let deployed = |other: &Member<'a>| !other.on_demand && other.key == member.key;
+    if member.on_demand && groups.iter().any(|group| here(group) && group.members.iter().any(deployed)) {
+        return;
+    }
     let same = |group: &&mut Group<'a>| {
-        let place = fits(&group.account, &new.account) && fits(&group.region, &new.region);
-        place && group.members.iter().any(|other| other.shares_reservation_with(member))
+        let shares =
+            |other: &Member<'a>| other.on_demand == member.on_demand && other.shares_reservation_with(member);
+        here(group) && group.members.iter().any(shares)
     };
     let Some(group) = groups.iter_mut().find(same) else {
         groups.push(new);
@@ -173,6 +184,5 @@ impl<'a> Member<'a> {
                 self.serves.push(id);
             }
         }
-        self.on_demand &= more.on_demand;
     }
 }

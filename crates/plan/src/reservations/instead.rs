@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use plimsoll_catalog::{Entry, Measure};
 
-use super::demand::percentile;
+use super::demand::{is_for, percentile};
 use super::group::Member;
 use crate::SampledCall;
 use crate::context::{Context, PoolId};
@@ -17,7 +17,7 @@ use crate::horizon::Horizon;
 use crate::pools::{counted, limit_on};
 use crate::quantity::Quantity;
 use crate::rates::Rhythm;
-use crate::sampled::used;
+use crate::sampled::{served, used};
 
 /// What to see to before a deployment's calls go on demand, as one sentence.
 pub(super) fn before_it_lapses(
@@ -78,10 +78,6 @@ fn busiest(
     entry: &Entry,
     measure: Measure,
 ) -> Option<u64> {
-    let on = |call: &SampledCall| {
-        let is = |id: &PoolId| call.pool == id.pool && call.account == id.account && call.region == id.region;
-        member.serves.iter().chain(&member.spills_to).any(is)
-    };
     let draw = |call: &SampledCall| {
         let metered = entry.meter(&used(call)?);
         Some(metered.admission.amount(measure).max(metered.settlement.amount(measure)))
@@ -90,7 +86,10 @@ fn busiest(
     let of_run = |name: &str| {
         let runs = context.index.runs(name, None).iter();
         let mut totals: Vec<u64> = runs
-            .filter_map(|run| run.calls.iter().filter(|call| on(call)).map(draw).sum::<Option<u64>>())
+            .filter_map(|run| {
+                let calls = served(run).calls;
+                calls.iter().filter(|call| is_for(member, call)).map(draw).sum::<Option<u64>>()
+            })
             .collect();
         totals.sort_unstable();
         (!totals.is_empty()).then(|| percentile(&totals, &context.spec().policy.percentile))

@@ -4,13 +4,15 @@
 //! a month and a year see different demand. The invariant: all of a group's deployments are bought for one
 //! term, as one reservation.
 
-use plimsoll_catalog::Unit;
+use std::collections::BTreeMap;
+
+use plimsoll_catalog::{HOURS_PER_MONTH, Unit};
 
 use super::demand::{Demand, Part, window_of};
 use super::group::{Group, Member};
+use super::measured;
 use super::prices::{TermPrice, on_demand, terms};
 use super::search::{Costed, Question, full_month};
-use super::{curve, measured};
 use crate::context::Context;
 use crate::horizon::Horizon;
 use crate::quantity::Quantity;
@@ -30,36 +32,44 @@ pub(super) struct Load<'g> {
     pub(super) on_demand: Option<Quantity>,
     /// `None` where there is nothing to replay.
     pub(super) replayed: Option<Demand>,
-    measured: Option<Vec<Part>>,
+    /// The demand by hours of a term; of no hours where it is the same for every term.
+    parts: BTreeMap<u64, Vec<Part>>,
 }
 
 impl<'g> Load<'g> {
-    pub(super) fn of(
+    fn of(
         context: &Context<'_>,
         rhythm: &Rhythm<'_>,
         horizon: &Horizon,
         member: &'g Member<'g>,
+        terms: &[TermPrice],
     ) -> Self {
         let replayed = match context.input.quick {
             true => None,
             false => Demand::replayed(context, rhythm, horizon, member),
         };
-        let measured = match replayed {
-            Some(_) => None,
-            None => measured::parts(context, rhythm, horizon, member),
+        let parts = match &replayed {
+            Some(demand) => {
+                let hours = terms.iter().map(|term| term.hours).chain([HOURS_PER_MONTH]).map(hours_of);
+                hours.map(|hours| (hours, demand.over(horizon, hours))).collect()
+            }
+            None => measured::parts(context, rhythm, horizon, member)
+                .map(|parts| (0, parts))
+                .into_iter()
+                .collect(),
         };
-        Self { member, on_demand: on_demand(context, member), replayed, measured }
+        Self { member, on_demand: on_demand(context, member), replayed, parts }
     }
 
-    /// The demand over the hours of a term, at least those of a month for what is bought by the hour; none
-    /// where it is not known.
-    pub(super) fn parts(&self, horizon: &Horizon, term_hours: u32) -> Vec<Part> {
-        let hours = if term_hours == 1 { curve::MONTH_S / 3600 } else { u64::from(term_hours) };
-        match &self.replayed {
-            Some(demand) => demand.over(horizon, hours),
-            None => self.measured.clone().unwrap_or_default(),
-        }
+    /// The demand over the hours of a term, or of a month; none where it is not known.
+    pub(super) fn parts(&self, term_hours: u32) -> &[Part] {
+        self.parts.get(&hours_of(term_hours)).or(self.parts.get(&0)).map_or(&[], Vec::as_slice)
     }
+}
+
+/// Hours that a term is held against: a month for what is bought by the hour.
+fn hours_of(term_hours: u32) -> u64 {
+    u64::from(if term_hours == 1 { HOURS_PER_MONTH } else { term_hours })
 }
 
 /// One term with the counts that are best in it.
@@ -106,25 +116,24 @@ pub(super) struct Market<'g> {
     pub(super) loads: Vec<Load<'g>>,
     /// Terms with a known price, shortest first.
     pub(super) terms: Vec<TermPrice>,
-    horizon: &'g Horizon,
 }
 
 impl<'g> Market<'g> {
     pub(super) fn of(
         context: &Context<'_>,
         rhythm: &Rhythm<'_>,
-        horizon: &'g Horizon,
+        horizon: &Horizon,
         group: &'g Group<'g>,
     ) -> Self {
-        let loads: Vec<Load<'g>> =
-            group.members.iter().map(|member| Load::of(context, rhythm, horizon, member)).collect();
         let terms = group.members.first().map(|member| terms(context, group, member)).unwrap_or_default();
-        Self { loads, terms, horizon }
+        let load = |member: &'g Member<'g>| Load::of(context, rhythm, horizon, member, &terms);
+        let loads: Vec<Load<'g>> = group.members.iter().map(load).collect();
+        Self { loads, terms }
     }
 
     /// Whether any cost can be told: of units, and of what does not fit into them.
     pub(super) fn is_priced(&self) -> bool {
-        let priced = |load: &Load<'_>| load.on_demand.is_some() && !load.parts(self.horizon, 1).is_empty();
+        let priced = |load: &Load<'_>| load.on_demand.is_some() && !load.parts(HOURS_PER_MONTH).is_empty();
         !self.terms.is_empty() && !self.loads.is_empty() && self.loads.iter().all(priced)
     }
 
@@ -150,14 +159,14 @@ impl<'g> Market<'g> {
         let mut used = Quantity::zero();
         for load in &self.loads {
             let (unit, on_demand) = (load.member.unit?, load.on_demand.as_ref()?);
-            let parts = load.parts(self.horizon, term.hours);
+            let parts = load.parts(term.hours);
             let question = Question {
                 unit,
                 window_s: window_of(unit, load.member),
                 unit_month: &term.unit_month,
                 hourly_month: hourly,
                 on_demand,
-                parts: &parts,
+                parts,
                 protects: protects.then_some(1),
             };
             let costed = match units {
@@ -179,8 +188,8 @@ impl<'g> Market<'g> {
         let nothing = Quantity::zero();
         let of = |load: &Load<'g>| {
             let unit = load.member.unit?;
-            let parts = load.parts(self.horizon, term_hours);
-            Some(Question { protects: Some(tier), ..unpriced(unit, &nothing, &parts) }.floor_units())
+            let parts = load.parts(term_hours);
+            Some(Question { protects: Some(tier), ..unpriced(unit, &nothing, parts) }.floor_units())
         };
         self.loads.iter().map(|load| of(load).unwrap_or(0)).collect()
     }

@@ -2,11 +2,11 @@
 //!
 //! The invariant: a row's costs are all of the same demand, that of its own term.
 
-use plimsoll_catalog::Unit;
+use plimsoll_catalog::{HOURS_PER_MONTH, Unit};
 use rayon::prelude::*;
 
 use super::curve::Curve;
-use super::group::{Group, groups};
+use super::group::{Group, Member, groups};
 use super::instead::before_it_lapses;
 use super::measured::{covered, curve, used};
 use super::offer::{Market, Offer};
@@ -72,7 +72,7 @@ fn row(context: &Context<'_>, rhythm: &Rhythm<'_>, horizon: &Horizon, group: &Gr
     let held = group.units();
     let mut row = Row { plan: begun(context, group), saving: Quantity::zero() };
     let plan = &mut row.plan;
-    let known = |member: &super::group::Member<'_>| member.unit.is_some_and(|unit| unit.throughput.is_some());
+    let known = |member: &Member<'_>| member.unit.is_some_and(|unit| unit.throughput.is_some());
     if !group.members.iter().all(known) {
         plan.reason =
             "the catalog does not know what a unit of this pool serves: add it in a provider file".to_owned();
@@ -97,7 +97,7 @@ fn row(context: &Context<'_>, rhythm: &Rhythm<'_>, horizon: &Horizon, group: &Gr
             minutes: loads().map(|demand| demand.minutes).sum(),
             states: loads().map(super::demand::Demand::states).max().unwrap_or(0),
         });
-    } else if market.loads.iter().any(|load| !load.parts(horizon, 1).is_empty()) {
+    } else if market.loads.iter().any(|load| !load.parts(HOURS_PER_MONTH).is_empty()) {
         plan.basis = Some("measured".to_owned());
     } else {
         plan.reason = "no minute of this pool was measured: its use is not known".to_owned();
@@ -133,7 +133,7 @@ fn row(context: &Context<'_>, rhythm: &Rhythm<'_>, horizon: &Horizon, group: &Gr
             None
         }
     };
-    plan.load_duration = drawn(context, group, &market, horizon, recommended.as_ref());
+    plan.load_duration = drawn(context, group, &market, recommended.as_ref());
     plan.action = action(held, plan.recommended).to_owned();
     if covered < ENOUGH_MINUTES {
         plan.action = if plan.action == "hold" { "hold" } else { "unknown" }.to_owned();
@@ -141,15 +141,19 @@ fn row(context: &Context<'_>, rhythm: &Rhythm<'_>, horizon: &Horizon, group: &Gr
     } else if let Some(used) = used.filter(|used| *used < context.spec().policy.idle_reservation) {
         plan.idle = Some(tell::idle(context, group, &used, plan.recommended));
     }
-    plan.steps =
-        tell::steps(context, group, plan, |member| before_it_lapses(context, rhythm, horizon, member));
+    let carried = |member: &Member<'_>| before_it_lapses(context, rhythm, horizon, member);
+    if let (Some(idle), "hold") = (&mut plan.idle, plan.action.as_str()) {
+        let carried: Vec<String> = group.members.iter().map(carried).collect();
+        *idle = format!("{idle}; without it: {}", carried.join("; "));
+    }
+    plan.steps = tell::steps(context, group, plan, carried);
     row
 }
 
 /// Hours of the term of that name, else of the shortest that is priced, else of a month.
 fn term_hours(market: &Market<'_>, term: &str) -> u32 {
     let named = market.terms.iter().find(|price| price.name == term);
-    named.or(market.terms.first()).map_or(plimsoll_catalog::HOURS_PER_MONTH, |price| price.hours)
+    named.or(market.terms.first()).map_or(HOURS_PER_MONTH, |price| price.hours)
 }
 
 /// What is known of a group before anything is computed.
@@ -300,17 +304,16 @@ fn drawn(
     context: &Context<'_>,
     group: &Group<'_>,
     market: &Market<'_>,
-    horizon: &Horizon,
     offer: Option<&Offer>,
 ) -> Vec<(f64, f64)> {
     let Some((member, load)) = group.members.first().zip(market.loads.first()) else { return Vec::new() };
     let Some((unit, throughput)) = member.unit.and_then(|unit| Some((unit, unit.throughput?))) else {
         return Vec::new();
     };
-    let hours = offer.map_or(1, |offer| offer.term.hours);
+    let hours = offer.map_or(HOURS_PER_MONTH, |offer| offer.term.hours);
     let (window, curve) = match &load.replayed {
         Some(_) => {
-            let parts = load.parts(horizon, hours);
+            let parts = load.parts(hours);
             let held = unit.window(offer.map_or(1, |offer| offer.units().max(1)));
             let window =
                 held.map_or_else(|| super::demand::window_of(unit, member), |window| window.shortest_s);

@@ -12,8 +12,7 @@ use crate::{Alternative, ReservationPlan};
 
 /// The use of what is held, with its n, and the break-even of the term.
 pub(super) fn use_of(plan: &ReservationPlan, covered: u64, term: Option<&TermPrice>) -> String {
-    let share =
-        plan.utilization.map_or_else(|| "unknown".to_owned(), |used| format!("{:.0} %", used * 100.0));
+    let share = plan.utilization.map_or_else(|| "unknown".to_owned(), percent);
     let even = match (plan.break_even, term) {
         (Some(even), Some(term)) => format!("; break-even at {:.0} % by {}", even * 100.0, term.told),
         _ => String::new(),
@@ -88,7 +87,6 @@ pub(super) fn left_out(context: &Context<'_>, group: &Group<'_>) -> Option<Strin
 /// What the policy says of idle units, and what could use them.
 pub(super) fn idle(context: &Context<'_>, group: &Group<'_>, used: &Quantity, recommended: u64) -> String {
     let limit = &context.spec().policy.idle_reservation;
-    let percent = |share: &Quantity| format!("{:.0} %", share.to_f64() * 100.0);
     let inside: Vec<&str> = group.members.iter().flat_map(|member| member.workflows(context)).collect();
     let beside = |member: &Member<'_>| {
         let names = member.spills_to.iter().flat_map(|id| context.index.drawing(id));
@@ -113,7 +111,11 @@ pub(super) fn idle(context: &Context<'_>, group: &Group<'_>, used: &Quantity, re
         ),
         () => "no other workflow calls the same model: it is kept for its floors alone".to_owned(),
     };
-    format!("{} used, below the {} of policy.idle_reservation: {what}", percent(used), percent(limit))
+    format!(
+        "{} used, below the {} of policy.idle_reservation: {what}",
+        percent(used.to_f64()),
+        percent(limit.to_f64())
+    )
 }
 
 /// What to do, in order.
@@ -189,4 +191,10 @@ pub(super) fn alternative(offer: &Offer) -> Alternative {
         break_even: offer.break_even.as_ref().map(Quantity::rounded),
         covers_floors: offer.covers_floors(),
     }
+}
+
+/// `43 %`, or `0.4 %` where less than one would read as nothing.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent > 0.0 && percent < 1.0 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }

@@ -48,6 +48,9 @@ pub struct PoolSpec {
     /// Question 7: what happens in a regional failover?
     #[serde(default)]
     pub failover: Answer,
+    /// Line on which it starts, from 1.
+    #[serde(skip)]
+    pub line: usize,
 }
 
 /// Where calls go when a pool is exhausted, and what was done to be sure of it.

@@ -24,4 +24,7 @@ pub struct ReservationSpec {
     pub cancel_by: Option<Date>,
     /// Negotiated price of all units, USD a month. Without it, the catalog's list price.
     pub price_usd_month: Option<Decimal>,
+    /// Line on which it starts, from 1.
+    #[serde(skip)]
+    pub line: usize,
 }

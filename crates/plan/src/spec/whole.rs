@@ -49,10 +49,12 @@ impl Spec {
         }
         let mut spec: Self = read(FILE, text)?;
         check::check(&spec).map_err(|refusal| refusal.place.refuse(FILE, text, refusal.problem))?;
-        let lines = lines("event", spec.events.len(), text);
-        for (event, line) in spec.events.iter_mut().zip(lines) {
-            event.line = line;
-        }
+        let of_events = lines("event", spec.events.len(), text);
+        spec.events.iter_mut().zip(of_events).for_each(|(event, line)| event.line = line);
+        let of_pools = lines("pool", spec.pools.len(), text);
+        spec.pools.iter_mut().zip(of_pools).for_each(|(pool, line)| pool.line = line);
+        let of_held = lines("reservation", spec.reservations.len(), text);
+        spec.reservations.iter_mut().zip(of_held).for_each(|(held, line)| held.line = line);
         spec.sha256 = sha256(text.as_bytes());
         Ok(spec)
     }

@@ -65,17 +65,17 @@ pub(super) fn by_month(
     let mut months = vec![Runs::default(); horizon.months.len()];
     let moved = in_events(context, rhythm, horizon, learned, &mut months);
     // Of one month and one growth the hours of the week are summed first.
-    let mut usual = BTreeMap::<Alike, Decimal>::new();
+    let mut usual = BTreeMap::<(usize, usize), Decimal>::new();
     let mut sums: BTreeMap<usize, Vec<(Factor, Decimal)>> = BTreeMap::new();
     for ((alike, month), seconds) in &hours.0 {
         let left = seconds - moved.get(&(*alike, *month)).copied().unwrap_or(0);
         let per_min = *usual
-            .entry(*alike)
+            .entry(alike.hour())
             .or_insert_with(|| rhythm.usual(learned, *alike).as_ref().and_then(decimal).unwrap_or_default());
         if left == 0 || per_min.is_zero() {
             continue;
         }
-        let (growth, runs) = (rhythm.growth_of(learned, *alike), runs(per_min, left));
+        let (growth, runs) = (rhythm.growth_of(learned, *alike), per_min.saturating_mul(Decimal::from(left)));
         let of_month = sums.entry(*month).or_default();
         match of_month.iter_mut().find(|(known, _)| *known == growth) {
             Some((_, sum)) => *sum = sum.saturating_add(runs),
@@ -84,7 +84,8 @@ pub(super) fn by_month(
     }
     for (month, sums) in sums {
         let Some(of_month) = months.get_mut(month) else { continue };
-        for (growth, runs) in sums {
+        for (growth, sum) in sums {
+            let runs = sum / Decimal::from(60);
             of_month.add(Runs {
                 point: runs.saturating_mul(estimate(growth.point)),
                 low: runs.saturating_mul(estimate(growth.low)),

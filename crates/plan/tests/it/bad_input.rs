@@ -172,3 +172,92 @@ fn a_pool_that_nobody_knows_is_refused() {
     assert!(told("nobody/sells/global/this").contains("neither catalog, spec nor telemetry"));
     planned(CLOSE, &entry(SONNET, "filed = \"2026-08-02\""), &measured()).unwrap();
 }
+
+/// Protects from a name that was mistyped in the spec: a pool that nobody knows, whose limits would be planned for
+/// nothing, and a term that is not sold, which has no price.
+#[test]
+fn names_that_nobody_knows_are_refused() {
+    let told = |spec: &str| planned(spec, "", &measured()).unwrap_err().to_string();
+    let typo = told(&format!("\n{}", pool("anthropic/direct/global/claude-sonet-4.5", "")));
+    assert!(typo.starts_with("plan.toml:2: pool `anthropic/direct/global/claude-sonet-4.5`.key: "), "{typo}");
+    assert!(typo.contains(&format!("did you mean `{SONNET}`?")), "{typo}");
+    let held = |pool: &str, term: &str, rest: &str| {
+        format!("[[reservation]]\npool = \"{pool}\"\nunits = 15\nterm = \"{term}\"\n{rest}\n")
+    };
+    let ptu = "azure.ai.openai/provisioned/datazone/gpt-5.2";
+    let typo = told(&held("azure.ai.openai/provisioned/datazone/gpt-52", "1-month", ""));
+    assert!(typo.starts_with("plan.toml:1: reservation `") && typo.contains(ptu), "{typo}");
+    let typo = told(&held(ptu, "1-moth", ""));
+    assert!(
+        typo.starts_with("plan.toml:1: reservation `") && typo.contains("did you mean `1-month`?"),
+        "{typo}"
+    );
+    assert!(typo.contains("hourly, 1-month, 1-year"), "{typo}");
+    planned(&held(ptu, "1-month", ""), "", &measured()).unwrap();
+    planned(&held(ptu, "2-year", "price_usd_month = \"9\""), "", &measured()).unwrap();
+}
+
+/// Protects telemetry that is ahead of the catalog: a pool that it shows is planned, counted plainly, and the plan
+/// says so.
+#[test]
+fn a_pool_outside_the_catalog_is_planned_plainly() {
+    let other = "nobody/sells/global/this";
+    let mut measured = measured();
+    for draw in &mut measured.workflows[0].draws {
+        draw.pool = other.to_owned();
+    }
+    measured.pools[0].pool = other.to_owned();
+    let plan = crate::world::plan(&CLOSE.replace(SONNET, other), "", &measured);
+    let warned = plan.warnings.iter().find(|warning| warning.code == "no_catalog_row").unwrap();
+    assert!(warned.detail.contains(other), "{}", warned.detail);
+    let row = crate::plan::row(&plan, other, "input_tokens_per_min");
+    assert_eq!((row.p95_floor, row.decision.as_str()), (1_584_000, "file_now"));
+}
+
+/// Protects from a number that looks like a plan: from two days of telemetry no need, no request and no reservation
+/// is told, and the sentence that says why comes first.
+#[test]
+fn two_days_are_no_plan() {
+    let mut measured = measured();
+    let check = |measured: &Measured| {
+        let plan = crate::world::plan(CLOSE, "", measured);
+        for row in plan.pools.iter().flat_map(|pool| &pool.dimensions) {
+            assert_eq!(
+                (row.decision.as_str(), row.need, row.p95_floor, row.ask),
+                ("no_data", 0, 0, None),
+                "{row:?}"
+            );
+        }
+        assert!(plan.quota_requests.is_empty() && plan.reservations.is_empty() && plan.spend.is_empty());
+        assert!(plan.tiers.is_empty() && plan.degradation.is_empty() && plan.cheaper_first.is_empty());
+        assert!(plan.verdict.starts_with("There is not enough data to plan: 1,000 runs"), "{}", plan.verdict);
+        assert!(plan.warnings.iter().any(|warning| warning.code == "too_thin"));
+    };
+    measured.history.days_with_runs = 2;
+    check(&measured);
+    // Forty-nine hours touch three days.
+    measured.history.days_with_runs = 3;
+    measured.history.first_run = Some(crate::world::at("2026-10-31T09:00:00Z"));
+    check(&measured);
+}
+
+/// Protects "missing is not zero": a workflow whose usage is unknown has no figure of tokens, and is named.
+#[test]
+fn a_workflow_without_usage_has_no_tokens() {
+    let mut measured = measured();
+    let workflow = &mut measured.workflows[0];
+    workflow.metrics.get_mut("input_tokens").unwrap().n = 0;
+    for draw in workflow.draws.iter_mut().filter(|draw| draw.measure.ends_with("tokens")) {
+        draw.per_run.n = 0;
+    }
+    let plan = crate::world::plan(CLOSE, "", &measured);
+    let row = |dimension: &str| crate::plan::row(&plan, SONNET, dimension).clone();
+    assert_eq!(
+        (row("input_tokens_per_min").decision.as_str(), row("input_tokens_per_min").need),
+        ("no_data", 0)
+    );
+    assert_eq!(row("requests_per_min").p95_floor, 264, "requests are known");
+    let warned = plan.warnings.iter().find(|warning| warning.code == "low_coverage").unwrap();
+    assert!(warned.detail.contains("0.0 % of the runs of invoice-reconciliation"), "{}", warned.detail);
+    assert!(plan.quota_requests.is_empty());
+}

@@ -43,3 +43,19 @@ fn a_steep_event_is_met_at_its_start() {
     let last = row.steps.last().unwrap().utilization.unwrap();
     assert!((last - (1.0 - 528_000.0 * 4.0 / 3.0 / 750_000.0)).abs() < 1e-6, "{last}");
 }
+
+/// Protects pools whose busy minutes bind: from their mean of 300,000 to their P95 of 600,000 within one minute, at a
+/// limit of 750,000.
+#[test]
+fn busy_minutes_grow_within_a_window() {
+    let mut measured = measured();
+    measured.pools[0].per_minute =
+        [("settlement.input_tokens".to_owned(), stat(3000, 300_000, 600_000.0))].into();
+    let spec = CLOSE.split("[[event]]").next().unwrap();
+    let rows = plan(spec, "", &measured).degradation;
+    let row = rows.iter().find(|row| row.dimension == "input_tokens_per_min").unwrap();
+    assert_eq!((row.from_demand, row.to_demand, row.ramp_minutes), (300_000, 600_000, 1.0));
+    // 4/3 of a minute at 300,000 a minute are 400,000 of 750,000.
+    assert_eq!(row.steps.last().unwrap().utilization, Some(0.466_667));
+    assert_eq!((row.event.as_deref(), row.exhausts), (None, false));
+}

@@ -327,6 +327,27 @@ fn a_flat_load_on_demand_may_be_bought() {
     assert!(with("[[workflow]]\nname = \"search\"\ncapacity = \"on_demand\"\n").reservations.is_empty());
 }
 
+/// Protects an idle reservation from growing by what nobody asked for: another model that customers call on demand is
+/// bought where that pays, never for a floor.
+#[test]
+fn what_is_on_demand_has_no_floor_in_units() {
+    let mini = "azure.ai.openai/standard/datazone/gpt-5-mini";
+    let (mut copilot, mut runs) = steady("copilot", 0, PTU, 2, TINY);
+    copilot.draws.push(crate::world::draw(mini, "settlement.requests", stat(100, 1, 1.0)));
+    for run in &mut runs {
+        let rewrite = SampledCall { pool: mini.to_owned(), ..run.calls[0].clone() };
+        run.calls.push(rewrite);
+    }
+    let spec = format!(
+        "{}[[workflow]]\nname = \"copilot\"\ncapacity = \"reserved\"\n",
+        held(PTU, 15, "price_usd_month = \"4050\"")
+    );
+    let pools = vec![pool(PTU, TINY), pool(mini, TINY)];
+    let plan = planned(&spec, &measured(vec![(copilot, runs)], pools), catalog());
+    let row = one(&plan);
+    assert_eq!((row.recommended, row.floor_units, row.pools.len()), (15, 15, 1), "{row:?}");
+}
+
 /// Protects reproducibility: the same bytes each time, since seeds are places.
 #[test]
 fn replayed_reservations_are_the_same_each_time() {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::{path::PathBuf, thread};
 
-use plimsoll_backtest::{Measure, Method, Score, backtest};
+use plimsoll_backtest::{BacktestError, Measure, Method, Score, backtest};
 
 use super::{
     backtest_lake::backtest_lake,
@@ -63,8 +63,10 @@ impl Backtest {
             scores.extend(match source {
                 Source::Lake(lake) => backtest_lake(settings, lake, self.spec.as_deref(), &progress).await?,
                 other => {
-                    let requests = other.requests(MOST, self.tier, self.seed)?;
-                    backtest(&requests.trace(self.dimension), threads).map_err(Failure::no_data)?
+                    let alone = sources.iter().filter(|source| source.name() == other.name()).count() == 1;
+                    let name = if alone { other.name() } else { other.to_string() };
+                    let requests = other.requests(&name, (MOST, self.tier, self.seed))?;
+                    backtest(&requests.trace(self.dimension), threads).map_err(refused)?
                 }
             });
         }
@@ -74,6 +76,14 @@ impl Backtest {
             _ => output::list(&scores, format)?,
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// A trace without scores, as people meet it.
+fn refused(error: BacktestError) -> Failure {
+    match error {
+        BacktestError::Short { .. } | BacktestError::NoDemand { .. } => Failure::no_data(error),
+        BacktestError::Replay { .. } => Failure::internal(error),
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use plimsoll_backtest::{Call, Issued, Method, Period, Score, Trace, score};
 use plimsoll_plan::{EventRate, LargestNeed, PlanInput, Span, Spec, largest_needs, windows};
-use plimsoll_profile::{PoolCalls, Reader, measure, pool_calls};
+use plimsoll_profile::{PoolCall, PoolCalls, Reader, measure, pool_calls};
 use plimsoll_replay::{Draw, Micros};
 
 use super::ground::{self, Plans};
@@ -114,7 +114,7 @@ fn pool_scores(
         pool.workflows.iter().map(|name| spec.workflow(name).and_then(|workflow| workflow.tier)).collect();
     let mut scores = Vec::new();
     for latest in needs.last().into_iter().flatten().filter(of_pool) {
-        let call = |call: &plimsoll_profile::PoolCall| {
+        let call = |call: &PoolCall| {
             let (admission, settlement) = call.drawn(&latest.measure);
             let declared = call.workflow.and_then(|workflow| tiers.get(workflow).copied().flatten());
             Call {

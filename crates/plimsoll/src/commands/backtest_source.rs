@@ -39,27 +39,39 @@ impl fmt::Display for Source {
 }
 
 impl Source {
-    /// The requests of a trace, sampled where there are more than `most`.
+    /// What people call it: the last part of its path, without the ending.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Table(path) | Self::ServeGen(path, _) => name(path),
+            Self::Lake(lake) => lake.clone(),
+        }
+    }
+
+    /// The requests of a trace, under a name, sampled where there are more than `most`.
     ///
     /// # Errors
     /// A file that cannot be read, or that is not what it seems to be.
-    pub(super) fn requests(&self, most: usize, tier: u8, seed: u64) -> Result<Requests, Failure> {
+    pub(super) fn requests(
+        &self,
+        called: &str,
+        (most, tier, seed): (usize, u8, u64),
+    ) -> Result<Requests, Failure> {
         let text = |path: &Path| std::fs::read_to_string(path).map_err(failure::file(path));
         let requests = match self {
             Self::Table(path) => {
                 let bytes = std::fs::read(path).map_err(failure::file(path))?;
-                read_requests(&path.display().to_string(), &name(path), &bytes, tier)
+                read_requests(&path.display().to_string(), called, &bytes, tier)
                     .map_err(Failure::input)?
             }
             Self::ServeGen(path, clients) => {
                 let read = |(trace, dataset): &(PathBuf, PathBuf)| {
                     let (rates, tokens) = (text(trace)?, text(dataset)?);
-                    let called = (trace.display().to_string(), dataset.display().to_string());
-                    ServeGenClient::read(&name(trace), (&called.0, &rates), (&called.1, &tokens))
+                    let files = (trace.display().to_string(), dataset.display().to_string());
+                    ServeGenClient::read(&name(trace), (&files.0, &rates), (&files.1, &tokens))
                         .map_err(Failure::input)
                 };
                 let clients = clients.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-                generate(&name(path), &clients, most, tier, seed)
+                generate(called, &clients, most, tier, seed)
             }
             Self::Lake(lake) => return Err(Failure::internal(format!("{lake} is a lake and no trace"))),
         };

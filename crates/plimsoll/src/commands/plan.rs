@@ -103,6 +103,9 @@ impl Plan {
                 "no finished run lies in the plan's history: send telemetry, or plan for another --as-of",
             ));
         }
+        if let Some(thin) = made.plan.warnings.iter().find(|warning| warning.code == "too_thin") {
+            return Err(Failure::no_data(&thin.detail));
+        }
         Ok(code)
     }
 }

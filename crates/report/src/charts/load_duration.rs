@@ -1,4 +1,4 @@
-//! The load-duration curve: for what share of the minutes demand is at least so many units.
+//! The load-duration curve: for what share of the time demand is at least so many units.
 //!
 //! Held units are a line across; the break-even utilisation is a rule down. Where the curve crosses
 //! the rule is the number of units that pay for themselves. Beside the whole stands the busiest
@@ -18,7 +18,7 @@ const TOP: f64 = 16.0;
 const BOTTOM: f64 = 172.0;
 
 /// Where the whole ends and the busiest hundredth begins, where both are drawn.
-const PANELS: (f64, f64) = (398.0, 438.0);
+const PANELS: (f64, f64) = (388.0, 450.0);
 
 /// Share of the minutes that is drawn apart.
 const HEAD: f64 = 0.01;
@@ -60,7 +60,7 @@ impl LoadDuration {
         for share in [0.0, 0.25, 0.5, 0.75, 1.0] {
             svg.text("tick", (x.at(share), BOTTOM + 16.0), Anchor::Middle, &percent(share));
         }
-        let caption = format!("share of minutes with at least so many {}", self.unit);
+        let caption = format!("share of the time with at least so many {}", self.unit);
         svg.text("tick", (x.at(0.5), BOTTOM + 34.0), Anchor::Middle, &caption);
         let mut placer = Placer::default();
         let curve: Vec<(f64, f64)> = self.points.iter().map(|p| (x.at(p.0), y.at(p.1))).collect();
@@ -103,7 +103,7 @@ impl LoadDuration {
             "tick",
             ((PANELS.1 + RIGHT) / 2.0, BOTTOM + 34.0),
             Anchor::Middle,
-            "the busiest 1 % of them, logarithmic",
+            "the busiest 1 % of it, logarithmic",
         );
     }
 

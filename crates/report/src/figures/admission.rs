@@ -31,9 +31,10 @@ pub(super) fn figure(number: usize, pool: &PoolPlan, measured: &Measured, local:
         return None;
     }
     let words = names::dimension(&dimension.dimension);
+    let refused = series::by_day(drawn.pool, &reserved, local).values().any(|(_, refused)| *refused);
     let label = Label {
         id: format!("admission-{number}"),
-        title: title(pool, dimension, times, (most, settled)),
+        title: title(pool, dimension, times, (most, settled), refused),
         desc: format!(
             "On {}, the day with the most reserved, the busiest minute took {} {words} at admission and {} at settlement, {} as much{}.",
             day_year(on),
@@ -84,11 +85,21 @@ fn days(
     Some(series::every_day(&known).into_iter().map(pair).collect())
 }
 
-fn title(pool: &PoolPlan, dimension: &DimensionPlan, times: f64, (most, settled): (u64, u64)) -> String {
+fn title(
+    pool: &PoolPlan,
+    dimension: &DimensionPlan,
+    times: f64,
+    (most, settled): (u64, u64),
+    refused: bool,
+) -> String {
     let model = names::model(&pool.pool);
     match dimension.limit {
-        Some(limit) if most > limit && settled <= limit => format!(
+        Some(limit) if refused && most > limit && settled <= limit => format!(
             "{model} is refused for what calls reserve, not for what they use: {} as much",
+            ratio(times)
+        ),
+        Some(limit) if most > limit && settled <= limit => format!(
+            "{model} passes its limit by what calls reserve, not by what they use: {} as much",
             ratio(times)
         ),
         _ => format!("{model} reserves {} what it uses", ratio(times)),

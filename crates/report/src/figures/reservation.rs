@@ -5,7 +5,7 @@ use plimsoll_plan::{Plan, ReservationPlan};
 use super::{Figure, Table, sql_text};
 use crate::{
     charts::{Label, LoadDuration},
-    format::{compact, day, percent},
+    format::{compact, count, day, day_year, percent, window},
     local::Local,
     names,
 };
@@ -40,16 +40,10 @@ fn figure(number: usize, plan: &Plan, reservation: &ReservationPlan, local: &Loc
         desc: description(reservation),
     };
     Figure {
-        subtitle: format!(
-            "{} \u{b7} {} needed by the minute, {} to {}",
-            names::pool(&reservation.pool),
-            reservation.unit,
-            day(local.day(plan.history.from)),
-            day(local.last_day(plan.history.to)),
-        ),
+        subtitle: subtitle(plan, reservation, local),
         svg: chart.svg(&label),
         table: Table {
-            head: vec!["share of minutes", "units at least"],
+            head: vec!["share of the time", "units at least"],
             text_columns: 0,
             rows: SHARES
                 .iter()
@@ -59,14 +53,46 @@ fn figure(number: usize, plan: &Plan, reservation: &ReservationPlan, local: &Loc
                 })
                 .collect(),
         },
-        source: format!(
-            "select bucket, measure, amount from draw where pool = {} and window_s = 60 order by bucket",
-            sql_text(&reservation.pool)
-        ),
+        source: if is_replayed(reservation) {
+            format!("plan.json, reservations, {}, load_duration", reservation.pool)
+        } else {
+            format!(
+                "select bucket, measure, amount from draw where pool = {} and window_s = 60 order by bucket",
+                sql_text(&reservation.pool)
+            )
+        },
         id: label.id,
         title: label.title,
         desc: label.desc,
     }
+}
+
+/// Whether the demand is that of the term to come, by the calendar's rates, and not of the minutes measured.
+fn is_replayed(reservation: &ReservationPlan) -> bool {
+    reservation.basis.as_deref() == Some("replayed")
+}
+
+/// Measure, window, period and n.
+fn subtitle(plan: &Plan, reservation: &ReservationPlan, local: &Local) -> String {
+    let (pool, unit) = (names::pool(&reservation.pool), &reservation.unit);
+    if !is_replayed(reservation) {
+        return format!(
+            "{pool} \u{b7} {unit} needed by the minute, {} to {}",
+            day(local.day(plan.history.from)),
+            day_year(local.last_day(plan.history.to)),
+        );
+    }
+    let n = reservation.replay.as_ref().map_or_else(String::new, |replay| {
+        format!(
+            " \u{b7} n = {}, {}",
+            count(replay.calls, "call", "calls"),
+            count(replay.states, "kind of hours", "kinds of hours")
+        )
+    });
+    format!(
+        "{pool} \u{b7} {unit} needed in windows of {}, measured runs replayed at the calendar\u{2019}s rates over the term{n}",
+        window(f64::from(reservation.window_s))
+    )
 }
 
 /// Units in demand at a share: of the first point at or beyond it.
@@ -90,8 +116,7 @@ fn title(reservation: &ReservationPlan) -> String {
 fn description(reservation: &ReservationPlan) -> String {
     let unit = &reservation.unit;
     let mut parts = Vec::new();
-    for (share, words) in [(0.0, "at the most"), (0.05, "for 5 % of the minutes"), (0.5, "for half of them")]
-    {
+    for (share, words) in [(0.0, "at the most"), (0.05, "for 5 % of the time"), (0.5, "for half of it")] {
         if let Some(units) = at(&reservation.load_duration, share) {
             parts.push(format!("{} {unit} {words}", compact(units)));
         }

@@ -137,12 +137,13 @@ fn harm(workflow: &UnsignedWorkflow) -> String {
             percent(asked.lost_share)
         ));
     }
-    if let Some(p95) = today.completion_p95_ms {
-        let with = asked.completion_p95_ms.map_or_else(String::new, |ms| format!(" ({})", duration_ms(ms)));
+    if let Some(p95) = today.completion_p95_ms.map(duration_ms) {
+        let with = asked.completion_p95_ms.map(duration_ms).filter(|with| *with != p95);
+        let with = with.map_or_else(String::new, |with| format!(" ({with})"));
         let promised = workflow
             .slo_p95_s
             .map_or_else(String::new, |s| format!(", where {} is promised", duration_ms(s as f64 * 1e3)));
-        parts.push(format!("a run takes {} at P95{with}{promised}", duration_ms(p95)));
+        parts.push(format!("a run takes {p95} at P95{with}{promised}"));
     }
     format!("{}, tier {}: {}", workflow.workflow, workflow.tier, parts.join(", "))
 }

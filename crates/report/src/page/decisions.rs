@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use plimsoll_plan::{CheaperFix, DimensionPlan, Plan, PoolPlan, QuotaRequest, ReservationPlan};
 use serde::Serialize;
 
-use super::sign_off::Kind;
+use super::{key_figures::with_held, sign_off::Kind};
 use crate::{
     figures::{sample, whereabouts},
     format::{NONE, about, compact, day, percent, ratio, usd},
@@ -160,14 +160,6 @@ fn evidence(dimension: &DimensionPlan) -> String {
 
 fn of_reservation(plan: &Plan, reservation: &ReservationPlan) -> Decision {
     let owner = plan.pools.iter().find(|p| p.pool == reservation.pool).and_then(|p| p.owner.clone());
-    // The planner's reason may name the money itself.
-    let told = reservation.reason.contains('$') || reservation.reason.contains("USD");
-    let cost = match (&reservation.held_cost_usd, &reservation.monthly_cost_usd) {
-        (Some(now), Some(then)) if !told => {
-            format!("; {} \u{2192} {} a month", usd(now), usd(then))
-        }
-        _ => String::new(),
-    };
     Decision {
         when: reservation.until.map_or_else(|| "any day".to_owned(), day),
         note: reservation.until.map_or_else(String::new, |_| "present term ends".to_owned()),
@@ -176,11 +168,30 @@ fn of_reservation(plan: &Plan, reservation: &ReservationPlan) -> Decision {
         place: names::pool(&reservation.pool),
         anchor: None,
         change: format!("{} \u{2192} {} {}", reservation.held, reservation.recommended, reservation.unit),
-        why: format!("{}{cost}", plain::sentence(reservation.reason.trim_end_matches('.'))),
+        why: worth(reservation).unwrap_or_else(|| plain::sentence(reservation.reason.trim_end_matches('.'))),
         n: String::new(),
         owner,
         kind: Kind::of(reservation),
     }
+}
+
+/// What a reservation is worth, in the figures that decide; the planner's whole reason stands with the
+/// reservation itself. `None` where its costs are not known.
+fn worth(reservation: &ReservationPlan) -> Option<String> {
+    let (now, then) = (with_held(reservation)?, reservation.total_usd.as_ref()?);
+    let mut parts = Vec::new();
+    if let Some(used) = reservation.utilization {
+        let even =
+            reservation.break_even.map_or_else(String::new, |e| format!(", break-even {}", percent(e)));
+        parts.push(format!("{} of what is held is used{even}", percent(used)));
+    }
+    let all = reservation.on_demand_usd.as_ref();
+    let all = all.map_or_else(String::new, |all| format!(", {} all on demand", usd(all)));
+    parts.push(format!("with what overflows {} a month as held, {} after{all}", usd(now), usd(then)));
+    if let (Some(insurance), Some(tier)) = (&reservation.insurance_usd, reservation.insures) {
+        parts.push(format!("{} of it a month insures tier {tier}", usd(insurance)));
+    }
+    Some(parts.join("; "))
 }
 
 fn of_fix(fix: &CheaperFix, dimension: Option<&DimensionPlan>, when: &str) -> Decision {

@@ -57,10 +57,16 @@ fn harm(plan: &Plan, local: &Local) -> Option<KeyFigure> {
         let harm = |w: &UnsignedWorkflow| w.today.throttled_share;
         a.1.tier.cmp(&b.1.tier).then(harm(b.1).total_cmp(&harm(a.1)))
     })?;
+    let today = &workflow.today;
+    let (share, what, became) = if today.lost_share >= today.throttled_share {
+        (today.lost_share, "runs", "lost")
+    } else {
+        (today.throttled_share, "calls", "refused")
+    };
     Some(KeyFigure {
-        figure: about(workflow.today.throttled_share),
+        figure: about(share),
         what: format!(
-            "of the calls of {}, tier {}, refused on {} if nothing is signed",
+            "of the {what} of {}, tier {}, {became} on {} if nothing is signed",
             workflow.workflow,
             workflow.tier,
             day(local.day(unsigned.at))
@@ -95,7 +101,7 @@ fn sum<'p>(plan: &'p Plan, amount: impl Fn(&'p ReservationPlan) -> Option<&'p St
 }
 
 /// What the same work costs with the units that are held: reservation and overflow.
-fn with_held(reservation: &ReservationPlan) -> Option<&String> {
+pub(super) fn with_held(reservation: &ReservationPlan) -> Option<&String> {
     if reservation.recommended == reservation.held {
         return reservation.total_usd.as_ref().or(reservation.monthly_cost_usd.as_ref());
     }

@@ -6,6 +6,7 @@
 
 mod breaks;
 mod decisions;
+mod events;
 mod key_figures;
 mod one;
 mod past_requests;
@@ -15,6 +16,7 @@ mod warnings;
 
 pub(crate) use breaks::Break;
 pub(crate) use decisions::Decision;
+pub(crate) use events::EventAhead;
 pub(crate) use key_figures::KeyFigure;
 pub(crate) use one::Page;
 pub(crate) use sign_off::SignOff;

@@ -1,8 +1,8 @@
 //! Page one as a whole: what its parts say, in the order in which they are read.
 
 use super::{
-    Break, Decision, KeyFigure, SignOff, Warned, breaks, decisions, key_figures, past_requests, sign_off,
-    trust, warnings,
+    Break, Decision, EventAhead, KeyFigure, SignOff, Warned, breaks, decisions, events, key_figures,
+    past_requests, sign_off, trust, warnings,
 };
 use plimsoll_plan::{DimensionPlan, Plan, PoolPlan};
 use serde::Serialize;
@@ -32,6 +32,8 @@ pub(crate) struct Page {
     pub(crate) requests: Vec<String>,
     /// Who signs what by when.
     pub(crate) sign_off: Vec<SignOff>,
+    /// Events ahead.
+    pub(crate) events: Vec<EventAhead>,
     /// Warnings by kind.
     pub(crate) warnings: Vec<Warned>,
     /// The command that makes this plan again.
@@ -53,6 +55,7 @@ impl Page {
             breaks,
             trust: trust::list(plan),
             requests: past_requests::list(plan),
+            events: events::list(plan, local),
             warnings: warnings::list(plan),
             command: format!("plimsoll plan --spec plan.toml --as-of {}", plan.as_of),
         }

@@ -26,7 +26,8 @@ pub(super) fn list(plan: &Plan) -> Vec<String> {
     }
     for (event, occurrences) in seen {
         out.push(match occurrences {
-            0 => format!("{event}: never measured, so its rate is an assumption"),
+            0 if is_assumed(plan, event) => format!("{event}: never measured, so its rate is an assumption"),
+            0 => format!("{event}: never measured"),
             1 => format!("{event}: measured once, which is no trend"),
             n => format!("{event}: measured {} times", group(u64::from(n))),
         });
@@ -52,4 +53,9 @@ pub(super) fn list(plan: &Plan) -> Vec<String> {
         "no busy minute was throttled".to_owned()
     });
     out
+}
+
+/// Whether a rate of the event is neither declared nor measured.
+fn is_assumed(plan: &Plan, event: &str) -> bool {
+    plan.event_rates.iter().any(|row| row.event == event && row.rate_from.as_deref() == Some("assumed"))
 }
