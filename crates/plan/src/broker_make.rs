@@ -17,6 +17,7 @@ use crate::demand::{Counted, Kind};
 use crate::pools::all_counted;
 use crate::quantity::Quantity;
 use crate::queue::poisson_quantile;
+use crate::spec::Fallback;
 use crate::stage::quota;
 use crate::{ClientRules, Plan, PoolPlan};
 
@@ -102,7 +103,7 @@ fn pool_policy(
     };
     let mut shed: Vec<u8> = tiers.iter().map(|tier| tier.tier).filter(|tier| *tier > 0).collect();
     shed.reverse();
-    let spec = context.pool_spec(id);
+    let fallback = context.pool_spec(id).and_then(|spec| spec.fallback.as_ref());
     PoolPolicy {
         pool: pool.pool.clone(),
         account: pool.account.clone(),
@@ -125,9 +126,16 @@ fn pool_policy(
                 .filter_map(|part| calls(context, &part.workflow))
                 .collect(),
         }),
-        fallback: spec.and_then(|spec| Some(spec.fallback.as_ref()?.pool.clone())),
-        failover_after: None,
+        failover_after: fallback.filter(|fallback| is_proven(fallback)).map(|_| 1),
+        fallback: fallback.map(|fallback| fallback.pool.clone()),
     }
+}
+
+/// Whether calls may go there by themselves: its quota, its credentials and its answers were looked at.
+fn is_proven(fallback: &Fallback) -> bool {
+    fallback.quota_confirmed.is_some()
+        && fallback.credentials_tested.is_some()
+        && fallback.evaluation.is_some()
 }
 
 fn calls(context: &Context<'_>, workflow: &str) -> Option<CallsPolicy> {
@@ -150,9 +158,12 @@ impl BrokerPolicy {
             client.slots.extend(classes.map(|class| slots(Some(class.class.clone()), class.concurrent)));
         }
         client.slots.extend(set.slots.iter().cloned());
-        client.failover_after =
-            set.failover_after.or_else(|| self.pools.iter().filter_map(|pool| pool.failover_after).min());
         client
+    }
+
+    /// Whether calls of any pool go on to its fallback.
+    pub(crate) fn fails_over(&self) -> bool {
+        self.pools.iter().any(|pool| pool.failover_after.is_some())
     }
 
     /// Sets shares, waits and retries in a world; its pools stand in the order of `ids`.
@@ -182,6 +193,7 @@ impl BrokerPolicy {
                 let floor_concurrent = tier.floor_concurrent.filter(|_| pool.slots.is_some());
                 (tier.tier, TierShare { floors, floor_concurrent, may_borrow: tier.may_borrow.clone() })
             };
+            pool.failover_after = policy.failover_after.or(pool.failover_after);
             pool.broker = Some(Broker { tiers: policy.tiers.iter().map(share).collect() });
             for tier in &policy.tiers {
                 let wait = Micros::seconds(tier.max_wait_s);

@@ -6,7 +6,7 @@
 //! claimed, and what the model does not explain is said, since then no replay of it shows what is enough.
 
 use jiff::Timestamp;
-use plimsoll_replay::{Draw, Explained, Micros, Quota, Seen, Window, explained, holds};
+use plimsoll_replay::{Draw, Explained, Micros, Quota, Rule, Seen, Window, explained, holds};
 
 use crate::context::{Context, PoolId};
 use crate::demand::{Counted, Kind};
@@ -14,13 +14,18 @@ use crate::pools::{all_counted, limit_on};
 use crate::stage::quota;
 use crate::{AttemptMeasured, PoolMeasured};
 
+/// One in so many attempts that were let in against a model is enough to drop it.
+const CONTRADICTS: u64 = 50;
+
 /// What was learned of one pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Enforced {
     /// Time in which what its token buckets hold flows in, where that is less than the window.
     pub(crate) burst: Option<Window>,
-    /// Refusals of its worst hour, and how many of them the model then explains.
+    /// Refusals that were seen, and how many of them the model then explains.
     pub(crate) refusals: Explained,
+    /// Whether it is seen that refused attempts are not counted.
+    pub(crate) refused_free: bool,
 }
 
 /// Every pool that refused something, with what that tells.
@@ -55,17 +60,35 @@ fn learn(
         }
     }
     let seen: Vec<Seen> = measured.refusals.iter().map(|attempt| seen(attempt, &measures)).collect();
-    let plain = explained(&quotas, &seen);
+    let counting = |counted: bool| -> Vec<Quota> {
+        quotas.iter().map(|quota| Quota { refused_count: counted, ..quota.clone() }).collect()
+    };
+    let free = counting(false);
+    let plain = explained(&free, &seen);
     if plain.refused == 0 {
         return None;
     }
-    if plain.enough() {
-        return Some(Enforced { burst: None, refusals: plain });
-    }
-    Some(match holds(&quotas, &seen) {
-        Some((burst, refusals)) => Enforced { burst: Some(burst), refusals },
-        None => Enforced { burst: None, refusals: plain },
-    })
+    let (burst, refusals) = if plain.enough() {
+        (None, plain)
+    } else {
+        holds(&free, &seen).map_or((None, plain), |(burst, refusals)| (Some(burst), refusals))
+    };
+    // Counting what is not counted would have refused a good part of what was let in.
+    let counted: Vec<Quota> = counting(true)
+        .into_iter()
+        .map(|quota| match (&quota.rule, burst) {
+            (Rule::Token { window, .. }, Some(_)) => {
+                Quota { rule: Rule::Token { window: *window, burst }, ..quota.clone() }
+            }
+            _ => quota,
+        })
+        .collect();
+    let let_in = seen.iter().filter(|attempt| !attempt.refused).count() as u64;
+    let contradicted = explained(&counted, &seen).contradicted;
+    let refused_free = refusals.enough()
+        && refusals.contradicted * CONTRADICTS <= let_in
+        && contradicted * CONTRADICTS > let_in;
+    Some(Enforced { burst, refusals, refused_free })
 }
 
 /// An attempt as the limits on these measures see it.

@@ -164,7 +164,7 @@ impl Book<'_> {
                 found.push(input);
             }
         }
-        if let Some(Enforced { burst, refusals }) = self.context.enforced(self.pool) {
+        if let Some(Enforced { burst, refusals, .. }) = self.context.enforced(self.pool) {
             let value = match burst {
                 Some(burst) => format!("what flows in within {} s", burst.0),
                 None => "as the catalog has it".to_owned(),

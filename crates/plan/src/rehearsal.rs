@@ -17,7 +17,7 @@ use crate::client::ClientRules;
 use crate::context::{Context, PlanError, PlanInput, PoolId};
 use crate::demand::Counted;
 use crate::index::spilling;
-use crate::pools::{all_counted, limit_on};
+use crate::pools::{all_counted, counted, limit_on};
 use crate::rates::{Rates, Rhythm};
 use crate::rehearsed::{Played, Rehearsed};
 use crate::stage::Stage;
@@ -163,7 +163,7 @@ struct Theatre<'a> {
 
 impl<'a> Theatre<'a> {
     fn new(context: &'a Context<'a>, asked: &'a Rehearsal) -> Result<Self, RehearsalError> {
-        let pools = all_counted(context);
+        let mut pools = all_counted(context);
         for instead in &asked.limits {
             let counts = |counted: &[Counted]| {
                 instead.dimension == "concurrent"
@@ -178,7 +178,12 @@ impl<'a> Theatre<'a> {
             Some(policy) => policy.client(&asked.client),
             None => asked.client.clone(),
         };
-        let stage = Stage::of(context, pools.clone()).with(client.props(context));
+        let mut props = client.props(context);
+        props.failover |= asked.policy.as_ref().is_some_and(BrokerPolicy::fails_over);
+        if props.failover {
+            pools.extend(unseen_fallbacks(context));
+        }
+        let stage = Stage::of(context, pools.clone()).with(props);
         Ok(Self { context, asked, pools, client, stage })
     }
 
@@ -263,4 +268,20 @@ impl<'a> Theatre<'a> {
         let cases = (1..=u64::from(self.asked.seeds)).map(case).collect();
         Ok((runs, cases, unknown))
     }
+}
+
+/// Pools that only a fallback names: no limit of theirs is given, and no run was seen there.
+fn unseen_fallbacks(context: &Context<'_>) -> Vec<(PoolId, Vec<Counted>)> {
+    let known = context.pools();
+    let mut found: Vec<(PoolId, Vec<Counted>)> = Vec::new();
+    for pool in &context.spec().pools {
+        let Some(fallback) = &pool.fallback else { continue };
+        let is = |id: &PoolId| id.pool == fallback.pool;
+        if !known.iter().any(is) && !found.iter().any(|(id, _)| is(id)) {
+            let id = PoolId::of(&fallback.pool, pool.account.as_ref(), None);
+            let counted = counted(context, &id);
+            found.push((id, counted));
+        }
+    }
+    found
 }

@@ -66,11 +66,11 @@ fn lower_bound(context: &Context<'_>, pool: &PoolId, cast: &Cast) -> Option<Stri
             cast.cut.1
         ));
     }
-    let Explained { refused, explained } = context.enforced(pool)?.refusals;
-    let enough = Explained { refused, explained }.enough();
-    (!enough).then(|| {
+    let refusals = context.enforced(pool)?.refusals;
+    let Explained { refused, explained, .. } = refusals;
+    (!refusals.enough()).then(|| {
         format!(
-            "of {refused} refusals in the hour with most of them the limit, as it is modelled, explains {explained}, \
+            "of {refused} refusals that were looked at the limit, as it is modelled, explains {explained}, \
              so the provider refuses by a rule that the replay does not know"
         )
     })

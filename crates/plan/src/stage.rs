@@ -388,6 +388,7 @@ pub(crate) fn quota(context: &Context<'_>, id: &PoolId, counted: &Counted, most:
         refused_count: match answered {
             Some("true") => true,
             Some("false") => false,
+            _ if context.enforced(id).is_some_and(|seen| seen.refused_free) => false,
             // What nobody knows is taken to count, which asks for more.
             _ => entry.is_some_and(|entry| entry.meter.refused != Refused::Free),
         },

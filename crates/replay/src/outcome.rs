@@ -64,7 +64,7 @@ pub struct Workflow {
 /// Runs and their operations: an operation is a call, however often it was tried.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// Operations wanted.
+    /// Operations wanted: model calls. Those of tools are told by their queues.
     pub operations: u64,
     /// Of those, turned away at least once by a limit of the provider, or held back by the broker's
     /// share of it.

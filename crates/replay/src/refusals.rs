@@ -7,6 +7,9 @@
 //! left at each of them and so explains fewer, so the largest that still explains them is the least
 //! cautious guess that the evidence allows.
 //!
+//! In the same way it shows whether refused attempts are counted: a model that counts what is not counted would
+//! have refused what was let in.
+//!
 //! Leaves choosing the attempts to whoever measured them. The invariant: nothing is let in or refused here
 //! but what was; a refusal of which the amount is not known is no evidence.
 
@@ -42,6 +45,8 @@ pub struct Explained {
     pub refused: u64,
     /// Of those, such as the model makes too.
     pub explained: u64,
+    /// Attempts that were let in though the model would have refused them.
+    pub contradicted: u64,
 }
 
 impl Explained {
@@ -79,13 +84,21 @@ pub fn explained(quotas: &[Quota], seen: &[Seen]) -> Explained {
                 bucket.settle((seen[ended].at, ticket), until, draw.admission, draw.settlement);
             });
         }
+        let mut refuses = false;
+        each(&mut buckets, attempt, |bucket, draw| refuses |= !bucket.fits(attempt.at, draw.admission));
         if attempt.refused {
-            let mut refuses = false;
-            each(&mut buckets, attempt, |bucket, draw| refuses |= !bucket.fits(attempt.at, draw.admission));
             let known = attempt.draws.iter().all(Option::is_some);
             found.refused += u64::from(known);
             found.explained += u64::from(known && refuses);
+            for ((buckets, draw), quota) in buckets.iter_mut().zip(&attempt.draws).zip(quotas) {
+                if let (Some(draw), true) = (draw, quota.refused_count) {
+                    buckets.iter_mut().for_each(|bucket| {
+                        bucket.charge(attempt.at, draw.admission);
+                    });
+                }
+            }
         } else {
+            found.contradicted += u64::from(refuses);
             let drawn = &mut tickets[place];
             each(&mut buckets, attempt, |bucket, draw| drawn.push(bucket.charge(attempt.at, draw.admission)));
             running.push(Reverse((attempt.until, place)));
@@ -185,6 +198,15 @@ mod tests {
         assert_eq!(holds(&[Quota { most: 600_000, ..bucket(None) }], &seen), None);
     }
 
+    /// A bucket that does not count refused attempts lets in what one that does would not.
+    #[test]
+    fn refused_attempts_that_do_not_count_are_told() {
+        let seen = seen_through(&bucket(Some(5)));
+        let counting = Quota { refused_count: true, ..bucket(Some(5)) };
+        assert_eq!(explained(&[bucket(Some(5))], &seen).contradicted, 0);
+        assert!(explained(&[counting], &seen).contradicted > 500);
+    }
+
     /// What a call does not use comes back when it ends, and an unknown amount is no evidence.
     #[test]
     fn settlements_and_unknown_amounts() {
@@ -202,6 +224,6 @@ mod tests {
             call(6, Some(draw), true),
         ];
         let found = explained(&[bucket(None)], &seen);
-        assert_eq!(found, Explained { refused: 2, explained: 1 });
+        assert_eq!(found, Explained { refused: 2, explained: 1, contradicted: 0 });
     }
 }

@@ -57,7 +57,8 @@ pub struct Pool {
     /// A token broker in front of the pool, which holds calls back rather than have them refused.
     #[serde(default)]
     pub broker: Option<Broker>,
-    /// After how many refusals a call goes to its next route; never where absent.
+    /// After how many refusals a call goes to its next route, where it has one; never where absent. One that may
+    /// not wait any longer, or that the broker never lets in, goes there too.
     #[serde(default)]
     pub failover_after: Option<u32>,
 }
@@ -77,7 +78,8 @@ pub enum PoolKind {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TierRules {
-    /// Longest time that a call waits, in the queue and between attempts, before it expires.
+    /// Longest time that a call waits at a pool, in the queue and between attempts, before it goes on to the
+    /// next, where it can, or expires.
     #[serde(default)]
     pub max_wait: Option<Micros>,
     /// How its client retries.

@@ -47,6 +47,7 @@ impl Engine<'_> {
         call.at_pool = now;
         call.refused_here = 0;
         call.throttled_here = false;
+        call.expires = false;
         let measured = call.wanted >= self.settings.from;
         let route = runs.step(call.step).route(call.route);
         let station = &mut self.stations[route.pool()];
@@ -177,7 +178,7 @@ impl Engine<'_> {
                 self.events.push(now + route.ttft(), Event::FirstToken(number));
             }
         }
-        if call.wanted >= self.settings.from {
+        if call.counted {
             self.groups[begun.group as usize].counts.waits.add(now - call.wanted);
         }
         self.stations[route.pool()].running.enter(now);
@@ -188,6 +189,7 @@ impl Engine<'_> {
     fn hold(&mut self, number: u32, pool: usize, gate: usize, look: Option<Micros>, now: Micros) {
         self.throttled(number, pool, Some(gate));
         match look {
+            None if self.can_go_on(number, pool) => self.go_on(number, now),
             None => self.lose(number, Lost::Failed, now),
             Some(look) if look < self.stations[pool].look => {
                 self.stations[pool].look = look;
@@ -207,19 +209,14 @@ impl Engine<'_> {
         let step = runs.step(call.step);
         let route = step.route(call.route);
         let (refused, here) = (call.refused, u32::from(call.refused_here));
-        let elsewhere = u32::from(call.route) + 1 < step.routes();
-        let measured = call.wanted >= self.settings.from;
         let group = self.slots.begun[call.run as usize].group as usize;
-        self.groups[group].counts.refused += u64::from(measured);
+        self.groups[group].counts.refused += u64::from(call.counted);
         let station = &self.stations[pool];
         for gate in station.gates.iter().filter(|gate| gate.refused_count) {
             self.counters[gate.counter].bucket.charge(now, route.draw(gate.dimension).admission);
         }
-        if elsewhere && station.failover_after.is_some_and(|after| here >= after.max(1)) {
-            self.groups[group].counts.failed_over += u64::from(measured);
-            self.stop_waiting(number, now);
-            self.slots.calls[number as usize].route += 1;
-            return self.come(number, now);
+        if station.failover_after.is_some_and(|after| here >= after.max(1)) && self.can_go_on(number, pool) {
+            return self.go_on(number, now);
         }
         if refused >= self.groups[group].retry.max_attempts {
             return self.lose(number, Lost::Failed, now);
@@ -234,6 +231,24 @@ impl Engine<'_> {
         self.wait(number, pool, now);
         self.slots.calls[number as usize].mark = now + wait;
         self.events.push(now + wait, Event::Retry(number));
+    }
+
+    /// Whether a call has another pool to go to, and goes there when it is not served.
+    pub(super) fn can_go_on(&self, number: u32, pool: usize) -> bool {
+        let call = &self.slots.calls[number as usize];
+        let another = u32::from(call.route) + 1 < self.runs.step(call.step).routes();
+        another && self.stations[pool].failover_after.is_some()
+    }
+
+    /// A call leaves a pool for the next that it can go to.
+    pub(super) fn go_on(&mut self, number: u32, now: Micros) {
+        self.stop_waiting(number, now);
+        let call = &mut self.slots.calls[number as usize];
+        call.route += 1;
+        let (counted, run) = (call.counted, call.run);
+        let group = self.slots.begun[run as usize].group as usize;
+        self.groups[group].counts.failed_over += u64::from(counted);
+        self.come(number, now);
     }
 
     fn line_up(&mut self, number: u32, pool: usize, now: Micros) -> u8 {
@@ -260,7 +275,7 @@ impl Engine<'_> {
             && let Some(most) = group.max_wait
         {
             call.expires = true;
-            self.events.push(call.wanted + most, Event::Expire(number));
+            self.events.push(call.at_pool + most, Event::Expire(number));
         }
     }
 
@@ -286,7 +301,7 @@ impl Engine<'_> {
         if !call.throttled {
             call.throttled = true;
             let group = self.slots.begun[call.run as usize].group as usize;
-            self.groups[group].counts.throttled += u64::from(measured);
+            self.groups[group].counts.throttled += u64::from(call.counted);
         }
         if !call.throttled_here {
             call.throttled_here = true;

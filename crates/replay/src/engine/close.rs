@@ -38,7 +38,7 @@ impl Engine<'_> {
             let group = self.slots.begun[call.run as usize].group as usize;
             let route = self.runs.step(call.step).route(call.route);
             let pool = &mut still.pools[route.pool()];
-            self.groups[group].counts.operations.in_flight += u64::from(call.wanted >= from);
+            self.groups[group].counts.operations.in_flight += u64::from(call.counted);
             match call.stage {
                 Stage::Running => pool[0] += stay(call.mark),
                 Stage::Streaming => {

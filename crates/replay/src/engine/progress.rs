@@ -63,10 +63,13 @@ impl Engine<'_> {
     }
 
     fn want(&mut self, number: u32, now: Micros) {
+        let runs = self.runs;
         let call = &mut self.slots.calls[number as usize];
         call.wanted = now;
+        let station = &self.stations[runs.step(call.step).route(call.route).pool()];
+        call.counted = station.serves_operations && now >= self.settings.from;
         let group = self.slots.begun[call.run as usize].group as usize;
-        self.groups[group].counts.operations.offered += u64::from(now >= self.settings.from);
+        self.groups[group].counts.operations.offered += u64::from(call.counted);
         self.come(number, now);
     }
 
@@ -84,12 +87,12 @@ impl Engine<'_> {
         self.stations[pool].streaming.enter(now);
     }
 
-    /// A call has waited as long as it may.
+    /// A call has waited as long as it may: it goes elsewhere, or has expired.
     pub(super) fn expire(&mut self, number: u32, now: Micros) {
         let call = &self.slots.calls[number as usize];
         let stage = call.stage;
         let group = &self.groups[self.slots.begun[call.run as usize].group as usize];
-        let its_own = call.expires && group.max_wait.is_some_and(|most| call.wanted + most == now);
+        let its_own = call.expires && group.max_wait.is_some_and(|most| call.at_pool + most == now);
         if !matches!(stage, Stage::Queued | Stage::BackOff) || !its_own {
             return;
         }
@@ -99,7 +102,11 @@ impl Engine<'_> {
             let queue = &mut self.stations[pool].queue;
             queue.remove(queue.lane(tier, class), number);
         }
-        self.lose(number, Lost::Expired, now);
+        if self.can_go_on(number, pool) {
+            self.go_on(number, now);
+        } else {
+            self.lose(number, Lost::Expired, now);
+        }
         // Whoever stood behind may be smaller.
         if !self.stations[pool].queue.is_empty() {
             self.drain(pool, now);
@@ -114,7 +121,7 @@ impl Engine<'_> {
         let run = call.run;
         let begun = &mut self.slots.begun[run as usize];
         begun.lost.get_or_insert(how);
-        if call.wanted >= self.settings.from {
+        if call.counted {
             let counts = &mut self.groups[begun.group as usize].counts;
             counts.waits.add(now - call.wanted);
             match how {
@@ -132,7 +139,7 @@ impl Engine<'_> {
         let streamed = call.stage == Stage::Streaming;
         let (run, step) = (call.run, call.step);
         let (at_pool, admitted, ledger) = (call.at_pool, call.mark, call.ledger);
-        let measured = call.wanted >= self.settings.from;
+        let counted = call.counted;
         let step = runs.step(step);
         let route = step.route(call.route);
         let begun = &self.slots.begun[run as usize];
@@ -159,7 +166,7 @@ impl Engine<'_> {
             shares.settle(ledger, tier, admitted, now, settled);
         }
         let counts = &mut self.groups[group].counts;
-        counts.operations.completed += u64::from(measured);
+        counts.operations.completed += u64::from(counted);
         if now >= self.settings.from {
             counts.nano_usd += u128::from(route.nano_usd());
         }

@@ -37,6 +37,8 @@ pub(super) struct Call {
     /// Its number with the pool's broker.
     pub(super) ledger: u32,
     pub(super) route: u8,
+    /// Counted as an operation: a model call that was wanted in the measured time.
+    pub(super) counted: bool,
     pub(super) stage: Stage,
     /// Counted among those that wait at its pool.
     pub(super) waits: bool,
@@ -59,6 +61,7 @@ impl Call {
             refused_here: 0,
             ledger: 0,
             route: 0,
+            counted: false,
             stage: Stage::Ahead,
             waits: false,
             throttled: false,

@@ -8,7 +8,7 @@ use crate::gauge::Gauge;
 use crate::limit::Window;
 use crate::queue::Queue;
 use crate::time::Micros;
-use crate::world::{Pool, World};
+use crate::world::{Pool, PoolKind, World};
 
 /// One bucket on the way into a pool.
 #[derive(Debug)]
@@ -48,6 +48,8 @@ pub(crate) struct Station {
     pub(super) failover_after: Option<u32>,
     /// Whether calls may have to wait in its queue.
     pub(super) queues: bool,
+    /// Whether its calls are operations: those of tools are not.
+    pub(super) serves_operations: bool,
     /// When its queue is looked at next.
     pub(super) look: Micros,
     pub(crate) running: Gauge,
@@ -101,6 +103,7 @@ impl Station {
             class_running: pool.class_slots.keys().map(|&class| (class, 0)).collect(),
             failover_after: pool.failover_after,
             queues: pool.queues(),
+            serves_operations: pool.kind == PoolKind::Model,
             look: Micros::MAX,
             running: Gauge::new(from),
             waiting: Gauge::new(from),
