@@ -73,6 +73,7 @@ def test_the_report_draws_what_was_measured(company):
         ("[policy]\nheadroom = 0.10\n", "headroom"),
         ("[[event]]\nname = 'x'\nwhen = 'every blue moon'\nworkflows = {}\n", "when"),
         ("[[pool]]\nkey = 'one/two'\n", "one/two"),
+        ("[[pool]]\nkey = 'anthropic/direct/global/claude-sonet-4.5'\n", "plan.toml:1: pool"),
         ("[policy\n", "plan.toml:1"),
     ],
 )
@@ -197,6 +198,24 @@ def test_s6_from_telemetry(plimsoll):
     assert request["from"] == 750_000 and request["to"] >= binding["need"]
     assert request["justification"] and request["evidence"]
     assert plimsoll.run("plan", "--as-of", "2026-11-02T15:00:00Z", "--check", code=10)
+
+
+def test_two_days_are_no_plan(plimsoll):
+    """Protects from a number that looks like a plan: two days of telemetry are told to be too little, with exit 3,
+    and no need is printed."""
+
+    def runs():
+        for number in range(40):
+            start = NOON - (2 + number % 2) * DAY + number * 60 * SECOND
+            root = agent("invoice-reconciliation", start=start, seconds=60.0)
+            yield [root, chat(root, 6_000, 600, **NO_CACHE, start=start, seconds=4.0)]
+
+    receive(plimsoll, runs())
+    done = plimsoll.run("--format", "json", "plan", "--as-of", "2026-11-02T15:00:00Z", code=3)
+    assert "40 runs on 2 days" in done.stderr.decode() and "3 days are the least" in done.stderr.decode()
+    plan = json.loads(done.stdout)
+    assert not plan["quota_requests"] and not plan["reservations"]
+    assert all(row["need"] == 0 and row["decision"] == "no_data" for pool in plan["pools"] for row in pool["dimensions"])
 
 
 def test_clients_that_leave_out_zeros(plimsoll):
