@@ -40,7 +40,7 @@ def test_the_close_stalls_today_and_not_at_what_is_asked(company, replayed):
     assert request["from"] == 1_000_000 and request["to"] > request["from"]
     close = ("--event", "month-end close", "--policy", company.folder / "policy.json")
     today, asked = replayed(*close), replayed(*close, "--limit", f"{SONNET}:{INPUT}={request['to']}")
-    assert not served(today, 1)["held"] and served(today, 1)["throttled_share"] > 0.01
+    assert not served(today, 1)["held"] and served(today, 1)["throttled_share"] > 0.005
     assert served(asked, 1)["held"], asked["served"]
     # What the copilot's own units refuse goes on to its standard pool; the close changes nothing of it.
     assert tier(today, 0) == tier(asked, 0) and tier(today, 0)["operations"] > 0
