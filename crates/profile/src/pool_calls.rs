@@ -81,8 +81,8 @@ pub async fn pool_calls(reader: &Reader, factory: &SessionFactory) -> Result<Vec
 }
 
 fn pools(rows: &RecordBatch) -> Option<Vec<PoolCalls>> {
-    let text = |name: &str| Some(cast(rows.column_by_name(name)?, &DataType::Utf8).ok()?);
-    let number = |name: &str| Some(cast(rows.column_by_name(name)?, &DataType::Int64).ok()?);
+    let text = |name: &str| cast(rows.column_by_name(name)?, &DataType::Utf8).ok();
+    let number = |name: &str| cast(rows.column_by_name(name)?, &DataType::Int64).ok();
     let (pool, account, region, workflow) =
         (text("pool")?, text("account")?, text("region")?, text("workflow")?);
     let (wanted, latency, tier) = (number("wanted_us")?, number("latency_us")?, number("tier")?);
