@@ -215,7 +215,9 @@ def test_two_days_are_no_plan(plimsoll):
     assert "40 runs on 2 days" in done.stderr.decode() and "3 days are the least" in done.stderr.decode()
     plan = json.loads(done.stdout)
     assert not plan["quota_requests"] and not plan["reservations"]
-    assert all(row["need"] == 0 and row["decision"] == "no_data" for pool in plan["pools"] for row in pool["dimensions"])
+    assert all(
+        row["need"] == 0 and row["decision"] == "no_data" for pool in plan["pools"] for row in pool["dimensions"]
+    )
 
 
 def test_clients_that_leave_out_zeros(plimsoll):

@@ -108,8 +108,17 @@ def test_slots_waits_and_retries(company, replayed):
 def test_the_page_tells_everything(company):
     """Protects people: queues, completion, first token, dollars and the verdicts are in the table too."""
     said = company.run(
-        "replay", "--spec", company.folder / "plan.toml", "--as-of", AS_OF, "--event", "month-end close",
-        "--seeds", "3", "--plan", company.folder / "plan.json",
+        "replay",
+        "--spec",
+        company.folder / "plan.toml",
+        "--as-of",
+        AS_OF,
+        "--event",
+        "month-end close",
+        "--seeds",
+        "3",
+        "--plan",
+        company.folder / "plan.json",
     ).stdout.decode()
     for part in ("waiting a minute", "completion P50", "first token P95", "cost", "Little's law", "served", "plan"):
         assert part in said, part

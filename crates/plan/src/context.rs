@@ -101,13 +101,15 @@ impl<'a> Context<'a> {
     }
 
     /// What the refusals of a pool tell of its limits; none where it refused nothing.
-    pub(crate) fn enforced(&self, id: &PoolId) -> Option<Enforced> {
-        self.enforced.iter().find(|(pool, _)| pool == id).map(|(_, enforced)| *enforced)
+    pub(crate) fn enforced(&self, id: &PoolId) -> Option<&Enforced> {
+        self.enforced.iter().find(|(pool, _)| pool == id).map(|(_, enforced)| enforced)
     }
 
-    /// Time in which what a pool's token buckets hold flows in, where it is known to be less than the window.
-    pub(crate) fn burst(&self, id: &PoolId) -> Option<Window> {
-        self.enforced(id)?.burst
+    /// Time in which what the token bucket of a dimension holds flows in, where it is known to be less than the
+    /// window.
+    pub(crate) fn burst(&self, id: &PoolId, dimension: &str) -> Option<Window> {
+        let (decides, burst) = self.enforced(id)?.burst.as_ref()?;
+        (decides == dimension).then_some(*burst)
     }
 
     pub(crate) fn measured(&self) -> &'a Measured {

@@ -6,7 +6,7 @@
 //! claimed, and what the model does not explain is said, since then no replay of it shows what is enough.
 
 use jiff::Timestamp;
-use plimsoll_replay::{Draw, Explained, Micros, Quota, Rule, Seen, Window, explained, holds};
+use plimsoll_replay::{Draw, Explained, Micros, Quota, Seen, Window, explained, holding, holds};
 
 use crate::context::{Context, PoolId};
 use crate::demand::{Counted, Kind};
@@ -18,10 +18,11 @@ use crate::{AttemptMeasured, PoolMeasured};
 const CONTRADICTS: u64 = 50;
 
 /// What was learned of one pool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Enforced {
-    /// Time in which what its token buckets hold flows in, where that is less than the window.
-    pub(crate) burst: Option<Window>,
+    /// The dimension whose token bucket has made the refusals, and the time in which what it holds flows in,
+    /// where that is less than the window.
+    pub(crate) burst: Option<(String, Window)>,
     /// Refusals that were seen, and how many of them the model then explains.
     pub(crate) refusals: Explained,
     /// Whether it is seen that refused attempts are not counted.
@@ -71,18 +72,15 @@ fn learn(
     let (burst, refusals) = if plain.enough() {
         (None, plain)
     } else {
-        holds(&free, &seen).map_or((None, plain), |(burst, refusals)| (Some(burst), refusals))
+        holds(&free, &seen).map_or((None, plain), |(at, burst, refusals)| (Some((at, burst)), refusals))
     };
     // Counting what is not counted would have refused a good part of what was let in.
-    let counted: Vec<Quota> = counting(true)
-        .into_iter()
-        .map(|quota| match (&quota.rule, burst) {
-            (Rule::Token { window, .. }, Some(_)) => {
-                Quota { rule: Rule::Token { window: *window, burst }, ..quota.clone() }
-            }
-            _ => quota,
-        })
-        .collect();
+    let mut counted = counting(true);
+    let decides = burst.and_then(|(at, burst)| Some((counted.get_mut(at)?, burst)));
+    let burst = decides.map(|(quota, burst)| {
+        *quota = holding(quota, burst);
+        (quota.dimension.clone(), burst)
+    });
     let let_in = seen.iter().filter(|attempt| !attempt.refused).count() as u64;
     let contradicted = explained(&counted, &seen).contradicted;
     let refused_free = refusals.enough()

@@ -166,7 +166,9 @@ impl Book<'_> {
         }
         if let Some(Enforced { burst, refusals, .. }) = self.context.enforced(self.pool) {
             let value = match burst {
-                Some(burst) => format!("what flows in within {} s", burst.0),
+                Some((dimension, burst)) => {
+                    format!("{dimension}: what flows in within {} s; others as the catalog has it", burst.0)
+                }
                 None => "as the catalog has it".to_owned(),
             };
             let what =

@@ -46,7 +46,7 @@ pub(crate) fn replayed(
         most: found.most,
         upper: found.upper,
         busiest_window: found.peak,
-        holds_s: context.burst(pool).map(|burst| burst.0),
+        holds_s: context.burst(pool, &counted.dimension).map(|burst| burst.0),
         minutes: minutes.round() as u64,
         seeds: REPLAY_SEEDS,
         runs: cast.runs.len() as u64,

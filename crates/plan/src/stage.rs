@@ -374,7 +374,9 @@ pub(crate) fn quota(context: &Context<'_>, id: &PoolId, counted: &Counted, most:
     let answered = context.pool_spec(id).and_then(|spec| spec.failed_attempts_count.0.as_deref());
     let window = Window(counted.window_s);
     let rule = match described.and_then(|dimension| dimension.enforcement) {
-        Some(Enforcement::TokenBucket) => Rule::Token { window, burst: context.burst(id) },
+        Some(Enforcement::TokenBucket) => {
+            Rule::Token { window, burst: context.burst(id, &counted.dimension) }
+        }
         Some(Enforcement::FixedWindow) => Rule::Fixed { window },
         Some(Enforcement::LeakyBucket) => Rule::Leaky { window },
         // No source tells: no rule asks for more than this one.

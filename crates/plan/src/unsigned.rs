@@ -96,17 +96,28 @@ fn both(
         &cases,
         &stage.world(|id, counted| asked(id, counted).or_else(|| of_day(id, counted))),
     )?;
+    let raised: BTreeSet<&str> = pools
+        .iter()
+        .filter(|pool| pool.needed.iter().any(|needed| needed.plan.ask.is_some()))
+        .flat_map(|pool| context.index.drawing(&pool.id))
+        .map(|workflow| workflow.workflow.as_str())
+        .collect();
     let names = today.first()?.workflows.iter().map(|workflow| (&workflow.workflow, workflow.tier));
-    let row = |(name, tier): (&String, u8)| UnsignedWorkflow {
-        workflow: name.clone(),
-        tier,
-        slo_p95_s: context
-            .spec()
-            .workflow(name)
-            .and_then(|spec| spec.slo.p95_completion)
-            .map(|span| span.duration().as_secs()),
-        today: worst(&today, name, tier),
-        asked: worst(&signed, name, tier),
+    let row = |(name, tier): (&String, u8)| {
+        let today = worst(&today, name, tier);
+        UnsignedWorkflow {
+            workflow: name.clone(),
+            tier,
+            slo_p95_s: context
+                .spec()
+                .workflow(name)
+                .and_then(|spec| spec.slo.p95_completion)
+                .map(|span| span.duration().as_secs()),
+            // Whoever draws on nothing that rises has the same limits in both: what differs is how its clients
+            // happened to wait.
+            asked: if raised.contains(name.as_str()) { worst(&signed, name, tier) } else { today.clone() },
+            today,
+        }
     };
     Some(names.map(row).collect())
 }

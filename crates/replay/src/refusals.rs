@@ -116,17 +116,23 @@ fn each(buckets: &mut [Vec<Bucket>], attempt: &Seen, mut what: impl FnMut(&mut B
     }
 }
 
-/// The most seconds of their own flow that the token buckets among these quotas can hold such that nearly all
-/// refusals are explained. `None` where no length explains them, or none is a token bucket.
+/// Which token bucket among these quotas has made the refusals, and the most seconds of its own flow that it can
+/// hold such that it explains nearly all of them: the one that can hold the longest. `None` where none does by
+/// itself, since refusals then don't tell of which they are.
 #[must_use]
-pub fn holds(quotas: &[Quota], seen: &[Seen]) -> Option<(Window, Explained)> {
-    let window = |quota: &Quota| match quota.rule {
-        Rule::Token { window, .. } => Some(window.0),
-        _ => None,
-    };
-    let longest = quotas.iter().filter_map(window).max()?;
+pub fn holds(quotas: &[Quota], seen: &[Seen]) -> Option<(usize, Window, Explained)> {
+    let each = (0..quotas.len()).filter_map(|at| one_holds(quotas, at, seen));
+    each.reduce(|best, other| if other.1 > best.1 { other } else { best })
+}
+
+/// The same of one of them, while the others hold what flows in within their windows.
+fn one_holds(quotas: &[Quota], at: usize, seen: &[Seen]) -> Option<(usize, Window, Explained)> {
+    let Rule::Token { window: Window(longest), .. } = quotas.get(at)?.rule else { return None };
     let with = |seconds: u32| {
-        let quotas: Vec<Quota> = quotas.iter().map(|quota| holding(quota, Window(seconds))).collect();
+        let mut quotas = quotas.to_vec();
+        if let Some(quota) = quotas.get_mut(at) {
+            *quota = holding(quota, Window(seconds));
+        }
         explained(&quotas, seen)
     };
     // The larger the buckets, the less is explained: the last length that explains enough lies between these.
@@ -136,7 +142,7 @@ pub fn holds(quotas: &[Quota], seen: &[Seen]) -> Option<(Window, Explained)> {
         let middle = enough + (too_long - enough) / 2;
         let found = with(middle);
         if found.enough() {
-            (enough, best) = (middle, Some((Window(middle), found)));
+            (enough, best) = (middle, Some((at, Window(middle), found)));
         } else {
             too_long = middle;
         }
@@ -145,7 +151,8 @@ pub fn holds(quotas: &[Quota], seen: &[Seen]) -> Option<(Window, Explained)> {
 }
 
 /// The same quota whose token bucket holds no more than flows in within a time.
-fn holding(quota: &Quota, burst: Window) -> Quota {
+#[must_use]
+pub fn holding(quota: &Quota, burst: Window) -> Quota {
     match quota.rule {
         Rule::Token { window, .. } => {
             Quota { rule: Rule::Token { window, burst: Some(burst.min(window)) }, ..quota.clone() }
@@ -183,7 +190,7 @@ mod tests {
     fn what_a_bucket_holds_is_found_again() {
         for seconds in [5, 12, 30, 60] {
             let seen = seen_through(&bucket(Some(seconds)));
-            let (found, share) = holds(&[bucket(None)], &seen).unwrap_or_default();
+            let (_, found, share) = holds(&[bucket(None)], &seen).unwrap_or_default();
             assert!(found.0.abs_diff(seconds) <= 1, "{found:?} for {seconds} s");
             assert!(share.enough());
         }
