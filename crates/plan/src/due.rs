@@ -16,7 +16,7 @@ use crate::{Plan, QuotaRequest};
 pub struct Due {
     /// Day by which to do it; in the past where it is late.
     pub by: Date,
-    /// file, late, draft, escalate, reservation, cancel, change_reservation, stale_catalog, retest.
+    /// file, late, draft, escalate, reservation, cancel, change_reservation, buy, stale_catalog, retest.
     pub kind: String,
     /// Pool that it is about.
     pub pool: String,
@@ -155,7 +155,8 @@ fn reservations(context: &Context<'_>, plan: &Plan, found: &mut Vec<Due>) {
             Quantity::from(row.recommended),
             row.unit
         );
-        push(context.today, "change_reservation", &row.pool, what);
+        // What is not held costs nothing meanwhile: to buy it is an offer.
+        push(context.today, if row.held > 0 { "change_reservation" } else { "buy" }, &row.pool, what);
     }
 }
 
