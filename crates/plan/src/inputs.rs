@@ -174,7 +174,7 @@ impl Book<'_> {
             let what =
                 format!("how much the limit lets through at once: {} refusals explained", refusals.explained);
             let mut input = self.measured(&what, &value, Some(refusals.refused), "refusals", self.of_pool());
-            input.after = vec![file("10_minutes")];
+            input.after = minutes();
             found.push(input);
         }
         found
@@ -187,7 +187,7 @@ impl Book<'_> {
         let value = self.context.percentile(stat).to_string();
         let rows = format!("{} AND measure = '{measure}'", self.of_pool());
         let mut input = self.measured(&what, &value, Some(stat.n), "pool_minutes", rows);
-        input.after = vec![file("10_minutes")];
+        input.after = minutes();
         Some(input)
     }
 
@@ -239,6 +239,11 @@ impl Book<'_> {
             is("region", &pool.region)
         )
     }
+}
+
+/// What makes the minutes that other queries read.
+fn minutes() -> Vec<String> {
+    ["05_workflow_minutes", "10_minutes"].map(file).to_vec()
 }
 
 fn file(query: &str) -> String {
