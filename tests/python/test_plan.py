@@ -44,6 +44,31 @@ def test_the_example_company(company):
         assert request["justification"] and request["evidence"] and request["channel"]
 
 
+def test_what_the_example_company_teaches(company):
+    """Protects what the example is there to show: who drives the request, what frees more than it asks for, what can
+    wait, which fallback is none, and that a bursty tier 0 gets no more units than its floor."""
+    plan = json.loads((company.folder / "plan.json").read_text())
+    sonnet, haiku = "anthropic/direct/global/claude-sonnet-4.5", "aws.bedrock/runtime/geo/claude-haiku-4.5"
+    pools = {pool["pool"]: pool for pool in plan["pools"]}
+
+    (request,) = plan["quota_requests"]
+    assert (request["pool"], request["event"]) == (sonnet, "month-end close")
+    shares = {part["workflow"]: part["share"] for part in pools[sonnet]["contributors"]}
+    assert max(shares, key=shares.get) == "invoice-reconciliation", shares
+
+    fixes = {(fix["pool"], fix["fix"]): fix for fix in plan["cheaper_first"]}
+    assert fixes[sonnet, "batch"]["workflow"] == "nightly-evals"
+    (tokens,) = (row for row in pools[haiku]["dimensions"] if row["dimension"] == "tokens_per_min")
+    freed = fixes[haiku, "max_tokens"]
+    assert tokens["need"] > tokens["limit"] and tokens["ask"] is None and tokens["fix_first"], "a setting comes first"
+    left = tokens["p95_floor"] - freed["frees"]
+    assert freed["dimension"] == "tokens_per_min" and 0 < left * 1.35 <= tokens["limit"], "headroom included"
+
+    assert haiku in {risk["pool"] for risk in plan["risks"] if risk["risk"] == "shared fallback pool"}
+    for row in plan["reservations"]:
+        assert row["recommended"] <= row["floor_units"], row
+
+
 def test_self_contained_report(company):
     """Protects readers without a network: the report loads nothing, and says what a screen reader needs."""
     html = (company.folder / "report.html").read_text()
