@@ -190,7 +190,11 @@ class Storm:
             step("no more kills")
             self.agents.stop()
             step("all sent")
-            until(self._at_rest, "the group is at the end of the topic", DRAIN_S, 0.5)
+            try:
+                until(lambda: not self._behind(), "the group is at the end of the topic", DRAIN_S, 0.5)
+            except AssertionError:
+                self._say_where_it_hangs()
+                raise
             step("all stored")
             for server in self.servers.values():
                 server.terminate(timeout=120)
@@ -202,10 +206,19 @@ class Storm:
             time.sleep(min(left, self.random.uniform(*pause)))
             what()
 
-    def _at_rest(self):
+    def _behind(self):
+        """The partitions whose end the group has not told to have reached, with that end."""
         ends = {number: end for number, end in self.kafka.ends(self.topic).items() if end > 0}
         assert ends, "nothing is on the topic"
-        return self.kafka.committed(self.group, self.topic).items() >= ends.items()
+        return dict(ends.items() - self.kafka.committed(self.group, self.topic).items())
+
+    def _say_where_it_hangs(self):
+        """Whether the group, the readers or the lake are behind."""
+        step(f"ends of partitions that are behind: {self._behind()}")
+        step(f"told by the group: {self.kafka.committed(self.group, self.topic)}")
+        for name, server in self.servers.items():
+            told = [line for line in server.get("/metrics")[1].splitlines() if line.startswith("plimsoll_ingest_")]
+            step("\n  ".join([f"server {name}: ready {server.get('/readyz')[0]}", *told]))
 
     def verify(self):
         """Exactly what was sent is on the topic, exactly what is on the topic is in the lake; figures of it."""

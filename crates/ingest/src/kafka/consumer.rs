@@ -183,13 +183,6 @@ impl ConsumerContext for Context {
         self.status.change(|status| status.rebalances += 1);
         self.changes.lock().unwrap_or_else(PoisonError::into_inner).push_back(change);
     }
-
-    fn commit_callback(&self, result: KafkaResult<()>, _offsets: &TopicPartitionList) {
-        // They are there for monitors alone; the next commit carries them again.
-        if let Err(error) = result {
-            tracing::debug!(%error, "the group's offsets were not committed");
-        }
-    }
 }
 
 /// What to do about an error.

@@ -386,8 +386,7 @@ impl Reader {
         }
         // What was read under another epoch goes before.
         self.hand_on();
-        let held = sources.iter().filter(|(_, held)| held.spans > 0);
-        let held: Vec<_> = held.map(|(source, held)| (Arc::clone(source), held.spans)).collect();
+        let held: Vec<_> = sources.iter().map(|(source, held)| (Arc::clone(source), held.spans)).collect();
         self.stored(&held, consumer);
         self.send(Parcel::Pass(Arrival::Placed { epoch: self.state.epoch, sources }));
         if self.state.paused {
@@ -443,10 +442,7 @@ impl Reader {
         for (source, number) in numbers {
             // A partition that has left is no longer ours to speak of.
             let Some(place) = self.state.partitions.by_source(source) else { continue };
-            let offset = Offset::Offset(i64::try_from(*number).unwrap_or(i64::MAX));
-            if let Err(error) = list.add_partition_offset(&place.topic, place.partition, offset) {
-                tracing::debug!(%error, "an offset is not committed");
-            }
+            add(&mut list, &place.topic, place.partition, *number);
             let key = TopicPartition { topic: place.topic.clone(), partition: place.partition };
             let watermarks = watermarks(consumer.client(), &place.topic, place.partition);
             let at = At { stored: *number, watermarks };
@@ -454,11 +450,19 @@ impl Reader {
                 status.partitions.insert(key, at);
             });
         }
-        if list.count() > 0
-            && let Err(error) = consumer.commit(&list, CommitMode::Async)
-        {
-            tracing::debug!(%error, "the group's offsets were not committed");
-        }
+        tell_group(&list, consumer);
+    }
+
+    /// Tells the group's monitors again how far the lake is: a commit fails while the group finds together or
+    /// its coordinator is away, nobody is told so (rust-rdkafka#856), and a quiet topic brings no other.
+    fn tell_all(&self, consumer: &Consumer) {
+        let mut list = TopicPartitionList::new();
+        self.status.change(|status| {
+            for (at, known) in &status.partitions {
+                add(&mut list, &at.topic, at.partition, known.stored);
+            }
+        });
+        tell_group(&list, consumer);
     }
 
     /// Looks from time to time how far the topics are, and whether they are still the same.
@@ -467,6 +471,7 @@ impl Reader {
             return;
         }
         self.state.look_at = Instant::now() + LOOK;
+        self.tell_all(consumer);
         for at in self.state.partitions.all() {
             let watermarks = watermarks(consumer.client(), &at.topic, at.partition);
             self.status.change(|status| {
@@ -515,6 +520,25 @@ impl Reader {
             std::thread::sleep(POLL);
         }
         false
+    }
+}
+
+/// Adds where a partition is read on; one of which nothing is stored has nothing to tell.
+fn add(list: &mut TopicPartitionList, topic: &str, partition: i32, stored: u64) {
+    let offset = Offset::Offset(i64::try_from(stored).unwrap_or(i64::MAX));
+    if stored > 0
+        && let Err(error) = list.add_partition_offset(topic, partition, offset)
+    {
+        tracing::debug!(%error, "an offset is not committed");
+    }
+}
+
+/// Commits the group's offsets, for its monitors.
+fn tell_group(list: &TopicPartitionList, consumer: &Consumer) {
+    if list.count() > 0
+        && let Err(error) = consumer.commit(list, CommitMode::Async)
+    {
+        tracing::debug!(%error, "the group's offsets were not committed");
     }
 }
 

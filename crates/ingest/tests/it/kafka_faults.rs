@@ -196,6 +196,20 @@ async fn a_cluster_in_trouble_is_outlived() {
     until("readiness", &[&ingest], || ingest.ready()).await;
 }
 
+/// A commit of the group's offsets that fails is made good, though nothing more comes: its lag goes to 0.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quiet_topic_shows_no_lag_after_a_failed_commit() {
+    let (cluster, (place, _)) = (Cluster::new(1, 2), Place::in_memory());
+    let ingest = place.start_with(cluster.config(&place, "a")).await;
+    let refused = [RDKafkaRespErr::RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS; 2];
+    cluster.mock.request_errors(RDKafkaApiKey::OffsetCommit, &refused);
+    for partition in 0..2 {
+        cluster.send(partition, numbered(&format!("s{partition}-"), 0..20));
+    }
+    until_stored(&place, 40, &[&ingest]).await;
+    until("the group's offsets", &[&ingest], || cluster.committed(2) == [Some(20), Some(20)]).await;
+}
+
 /// A cluster that can't be reached is no reason not to start: readiness says what is in the way.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_that_is_not_there_is_waited_for() {

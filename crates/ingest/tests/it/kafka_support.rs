@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use plimsoll_ingest::{Counts, Ingest, IngestConfig, KafkaConnection, KafkaSource, KafkaStatus};
-use rdkafka::ClientConfig;
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::message::{Header, OwnedHeaders};
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer};
+use rdkafka::{ClientConfig, TopicPartitionList};
 
 use crate::support::{Place, body};
 
@@ -76,6 +77,19 @@ impl Cluster {
 
     pub(crate) fn flush(&self) {
         self.producer.flush(Duration::from_secs(60)).unwrap();
+    }
+
+    /// The group's offsets of the topic's partitions.
+    pub(crate) fn committed(&self, partitions: i32) -> Vec<Option<i64>> {
+        let mut asked = TopicPartitionList::new();
+        asked.add_partition_range(TOPIC, 0, partitions - 1);
+        let monitor: BaseConsumer = ClientConfig::new()
+            .set("bootstrap.servers", self.mock.bootstrap_servers())
+            .set("group.id", self.source().group)
+            .create()
+            .unwrap();
+        let told = monitor.committed_offsets(asked, Duration::from_secs(60)).unwrap();
+        told.elements().iter().map(|at| at.offset().to_raw().filter(|offset| *offset >= 0)).collect()
     }
 
     /// The settings of an ingest that reads the topic and does nothing else, in a place of its own.

@@ -1,12 +1,15 @@
 //! Compaction, retention and vacuum: files become few and sorted, and nobody's rows change.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use arrow::array::{ArrayRef, DictionaryArray, RecordBatch, StringArray};
+use arrow::datatypes::UInt16Type;
 use jiff::civil::date;
-use plimsoll_lake::{Compaction, DataFile, Error, Filtered, Order, Snapshot, Table, Vacuum};
+use plimsoll_lake::{Compaction, DataFile, Error, Filtered, Lake, Order, Schemas, Snapshot, Table, Vacuum};
 
 use crate::faults::{Fault, Faulty};
-use crate::fixtures::{Outcome, all, numbers, read, rows, written};
+use crate::fixtures::{Outcome, all, as_text, numbers, read, rows, written};
 
 /// Appends files as a flush does: as they come, not sorted.
 async fn flushed(table: &Table, day: i32, numbers: impl IntoIterator<Item = i64>) -> Outcome<Vec<DataFile>> {
@@ -62,6 +65,33 @@ async fn readers_see_four_hundred_thousand_at_every_moment() -> Outcome {
     assert!(removed.files >= 5, "the four, and one that a death left: {removed:?}");
     assert_eq!(all(&store.table().await?).await?, whole);
     assert_eq!(after.vacuum(&soon()).await?.files, 0, "nothing is left over");
+    Ok(())
+}
+
+/// T30: two batches of 40,000 session ids, each in a dictionary with short keys that cannot hold both, become one
+/// file with all 80,000; a column of 70,000 that come at once is as well.
+#[tokio::test]
+async fn more_values_than_short_keys_can_tell_apart() -> Outcome {
+    let text = r#"
+        description = "one row per session"
+        sort_by = ["session_id"]
+        columns = [{ name = "session_id", type = "string", required = true, doc = "its id" }]"#;
+    let schemas = Arc::new(Schemas::load([("sessions.toml".to_owned(), text.to_owned())])?);
+    let table = Lake::open("memory://", schemas).await?.table("sessions").await?;
+    let ids = |from: u32, to: u32| (from..to).map(|n| format!("session-{n:06}")).collect::<Vec<_>>();
+    let short = |ids: &[String]| ids.iter().map(String::as_str).collect::<DictionaryArray<UInt16Type>>();
+    let whole = StringArray::from_iter_values(ids(80_000, 150_000));
+    let batches: [ArrayRef; 3] =
+        [Arc::new(short(&ids(0, 40_000))), Arc::new(short(&ids(40_000, 80_000))), Arc::new(whole)];
+    for ids in batches {
+        let rows = RecordBatch::try_from_iter([("session_id", ids)])?;
+        table.append(table.write(&[rows], Order::AsIs).await?, &[]).await?;
+    }
+    let done = table.compact(&Compaction { min_files: 2, ..Compaction::default() }).await?;
+    assert_eq!((done.from, done.into), (3, 1));
+    let now = table.snapshot().await?;
+    let found = as_text(&table.read(&now.files()[0]).await?)?;
+    assert_eq!(found, ids(0, 150_000));
     Ok(())
 }
 
