@@ -145,10 +145,7 @@ fn own_peak(
     workflow: &WorkflowMeasured,
 ) -> Option<(u64, String)> {
     let Kind::PerMinute(measure) = &counted.kind else { return None };
-    let rates = line.states.iter().enumerate();
-    let rates = rates.filter_map(|(state, rates)| Some((state, rates.get(workflow.workflow.as_str())?)));
-    // Of equal rates the earliest.
-    let (state, rate) = rates.rev().max_by(|one, other| one.1.per_min.cmp(&other.1.per_min))?;
+    let (state, rate) = line.busiest(&workflow.workflow)?;
     let at = line.moments.iter().find(|moment| moment.state == state)?.at;
     let measure = format!("{}.{measure}", demand.basis);
     let draw = per_run(context, workflow, pool, &measure, rate.event.as_deref())?;

@@ -121,9 +121,10 @@ pub(crate) fn concurrency(
         |boundary: &str, name: &str| measured.iter().find(|at| at.boundary == boundary && at.name == name);
     let runs = |workflow: &WorkflowMeasured| {
         let name = workflow.workflow.as_str();
-        let (per_min, event) = busiest(context, rhythm, instants, name)?;
-        let (minutes, _) = run_minutes(workflow, event.as_deref().unwrap_or_default())?;
-        Some(row("run", name, &per_min, &minutes, find("run", name).map(|at| at.p95)))
+        let line = instants.of(context, rhythm, &[name].into());
+        let (_, rate) = line.busiest(name)?;
+        let (minutes, _) = run_minutes(workflow, rate.event.as_deref().unwrap_or_default())?;
+        Some(row("run", name, &rate.per_min, &minutes, find("run", name).map(|at| at.p95)))
     };
     let mut rows: Vec<ConcurrencyPlan> = context.measured().workflows.par_iter().filter_map(runs).collect();
     for pool in pools {
@@ -148,20 +149,6 @@ pub(crate) fn concurrency(
         }
     }
     rows
-}
-
-/// A workflow's highest rate, with the event that gives it.
-fn busiest(
-    context: &Context<'_>,
-    rhythm: &Rhythm<'_>,
-    instants: &Instants,
-    name: &str,
-) -> Option<(Quantity, Option<String>)> {
-    let line = instants.of(context, rhythm, &[name].into());
-    let rates = line.states.iter().filter_map(|rates| rates.get(name));
-    // Of equal rates the earliest counts.
-    let busiest = rates.rev().max_by(|one, other| one.per_min.cmp(&other.per_min))?;
-    Some((busiest.per_min.clone(), busiest.event.clone()))
 }
 
 fn row(

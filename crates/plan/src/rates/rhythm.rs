@@ -314,3 +314,9 @@ pub(crate) fn hour_floor(at: Timestamp) -> Timestamp {
     let seconds = at.as_second();
     Timestamp::from_second(seconds - seconds.rem_euclid(3600)).unwrap_or(at)
 }
+
+/// The starts of the UTC hours after an instant.
+pub(crate) fn hours_after(at: Timestamp) -> impl Iterator<Item = Timestamp> {
+    let hour = hour_floor(at);
+    (1..).map_while(move |hours| hour.checked_add(SignedDuration::from_hours(hours)).ok())
+}

@@ -86,9 +86,7 @@ impl Demand {
         let mut rates: Vec<(Option<String>, Rates<'_>)> = Vec::new();
         let mut place = Vec::with_capacity(horizon.states.len());
         for state in &horizon.states {
-            let on = state.on.iter().filter_map(|index| context.windows.coming.get(*index));
-            let active: Vec<_> =
-                on.filter(|on| names.iter().any(|name| on.workflows.contains_key(*name))).collect();
+            let active: Vec<_> = state.active(context).filter(|on| on.moves(&names)).collect();
             let events: BTreeSet<&str> = active.iter().map(|on| on.event.as_str()).collect();
             place.push(*seen.entry((events, state.alike)).or_insert_with(|| {
                 let event =
