@@ -166,7 +166,7 @@ fn part(event: Option<&str>, hours: &[(&Hour, u64)], all: u64) -> Option<Part> {
 }
 
 /// The lengths of windows that any count of units is enforced by, seconds.
-fn lengths(unit: &Unit, member: &Member<'_>) -> Vec<u32> {
+pub(super) fn lengths(unit: &Unit, member: &Member<'_>) -> Vec<u32> {
     let shrinking: BTreeSet<u32> = unit.windows.iter().map(|window| window.shortest_s).collect();
     if shrinking.is_empty() { vec![window_of(unit, member)] } else { shrinking.into_iter().collect() }
 }
@@ -177,6 +177,11 @@ pub(super) fn window_of(unit: &Unit, member: &Member<'_>) -> u32 {
     let counts = unit.carries.measure();
     let limit = member.entry.and_then(|entry| entry.dimensions.iter().find(|limit| limit.counts == counts));
     limit.map_or(60, |limit| limit.window_s.max(1))
+}
+
+/// The window by which so many units are enforced, seconds; none are like one.
+pub(super) fn enforced_over(unit: &Unit, member: &Member<'_>, units: u64) -> u32 {
+    unit.window(units.max(1)).map_or_else(|| window_of(unit, member), |window| window.shortest_s)
 }
 
 /// Runs to draw from.

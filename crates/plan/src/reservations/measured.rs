@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use plimsoll_catalog::Unit;
 
 use super::curve::Curve;
-use super::demand::{Part, window_of};
+use super::demand::{Part, lengths};
 use super::group::Member;
 use crate::PoolMeasured;
 use crate::context::{Context, PoolId};
@@ -60,15 +60,9 @@ pub(super) fn curve(context: &Context<'_>, member: &Member<'_>, window_s: u32) -
 pub(super) fn used(context: &Context<'_>, members: &[Member<'_>], held: u64) -> Option<Quantity> {
     let mut used = None;
     for member in members {
-        let (Some(unit), Some(throughput)) = (member.unit, member.unit.and_then(|unit| unit.throughput))
-        else {
-            continue;
-        };
-        let Some(curve) = curve(context, member, 60) else { continue };
         // No deployment gives more than all that is held.
-        let capacity = Quantity::from(throughput.saturating_mul(held) * 60)
-            .over(&u64::from(unit.per_s.max(1)).into())?
-            .floor();
+        let Some(capacity) = member.unit.and_then(|unit| unit.budget(held, 60)) else { continue };
+        let Some(curve) = curve(context, member, 60) else { continue };
         used = Some(used.unwrap_or_default() + curve.used(capacity)?);
     }
     used
@@ -82,12 +76,10 @@ pub(super) fn parts(
     member: &Member<'_>,
 ) -> Option<Vec<Part>> {
     let unit = member.unit?;
-    let mut lengths: BTreeSet<u32> = unit.windows.iter().map(|window| window.shortest_s).collect();
-    if lengths.is_empty() {
-        lengths.insert(window_of(unit, member));
-    }
-    let curves: Vec<Curve> =
-        lengths.into_iter().map(|length| curve(context, member, length)).collect::<Option<_>>()?;
+    let curves: Vec<Curve> = lengths(unit, member)
+        .into_iter()
+        .map(|length| curve(context, member, length))
+        .collect::<Option<_>>()?;
     let seconds = covered(context, member) * 60;
     let floors = [0, 1].map(|tier| floor(context, rhythm, horizon, member, tier));
     Some(vec![Part { event: None, share: Quantity::one(), seconds, curves, floors }])

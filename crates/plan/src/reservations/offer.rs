@@ -137,11 +137,14 @@ impl<'g> Market<'g> {
         !self.terms.is_empty() && !self.loads.is_empty() && self.loads.iter().all(priced)
     }
 
-    /// The best offer, of equal ones the shortest term; with the floors of tiers 0 and 1 covered, or by
-    /// cost alone.
-    pub(super) fn best(&self, protects: bool) -> Option<Offer> {
-        let offers = self.terms.iter().filter_map(|term| self.offer(term, protects, None));
-        offers.reduce(|best, offer| if offer.saving() > best.saving() { offer } else { best })
+    /// The term of that name.
+    pub(super) fn term(&self, name: &str) -> Option<&TermPrice> {
+        self.terms.iter().find(|term| term.name == name)
+    }
+
+    /// The best counts of every term, with the floors of tiers 0 and 1 covered, or by cost alone.
+    pub(super) fn offers(&self, protects: bool) -> Vec<Offer> {
+        self.terms.iter().filter_map(|term| self.offer(term, protects, None)).collect()
     }
 
     /// The best counts for a term, or this count where there is one deployment.
@@ -153,7 +156,7 @@ impl<'g> Market<'g> {
             on_demand: Quantity::zero(),
             used: None,
             break_even: self.break_even(term),
-            floors: Vec::new(),
+            floors: self.floors(term.hours, 1),
             seconds: 0,
         };
         let mut used = Quantity::zero();
@@ -176,7 +179,6 @@ impl<'g> Market<'g> {
             used = used + &question.used(costed.units).unwrap_or_default() * &costed.units.into();
             offer.on_demand = offer.on_demand + question.all_on_demand();
             offer.seconds = offer.seconds.max(parts.iter().map(|part| part.seconds).sum());
-            offer.floors.push(Question { protects: Some(1), ..question }.floor_units());
             offer.counts.push(costed);
         }
         offer.used = used.over(&offer.units().into());
@@ -213,6 +215,11 @@ impl<'g> Market<'g> {
             .filter(|units| *units > 0)
             .collect()
     }
+}
+
+/// The offer that saves most, of equal ones the shortest term.
+pub(super) fn best(offers: &[Offer]) -> Option<&Offer> {
+    offers.iter().reduce(|best, offer| if offer.saving() > best.saving() { offer } else { best })
 }
 
 /// A question that no cost answers.

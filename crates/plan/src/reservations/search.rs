@@ -173,35 +173,28 @@ impl Question<'_> {
         &(&above.unwrap_or_default() * &part.share) * self.on_demand
     }
 
-    /// For each event the best count of the hour from each count on: its place, or that count itself where
-    /// units are not sold by the hour.
+    /// For each event the best count of the hour from each count on, or that count itself where units are not
+    /// sold by the hour.
     fn events(&self, counts: &[u64]) -> Vec<Event<'_>> {
         let of = |part| {
             let floor = self.floor_of(part);
-            let mut best: Vec<usize> = (0..counts.len()).collect();
-            if let Some(hourly) = self.hourly_month {
-                let a_unit = hourly * &part.share;
-                let cost = |units: u64| &a_unit * &Quantity::from(units) + self.overflow(part, units);
-                let mut cheapest: Option<(Quantity, usize)> = None;
-                for (index, units) in counts.iter().enumerate().rev() {
-                    let cost = cost(*units);
-                    let better = cheapest.as_ref().is_none_or(|(least, _)| cost <= *least);
-                    if (*units >= floor && better) || cheapest.is_none() {
-                        cheapest = Some((cost, index));
-                    }
-                    if let (Some(best), Some((_, cheapest))) = (best.get_mut(index), &cheapest) {
-                        *best = *cheapest;
-                    }
+            let a_unit = self.hourly_month.map(|hourly| hourly * &part.share);
+            let mut best = counts.to_vec();
+            if let Some(a_unit) = &a_unit {
+                let mut cheapest: Option<(Quantity, u64)> = None;
+                for units in best.iter_mut().rev() {
+                    let cost = a_unit * &Quantity::from(*units) + self.overflow(part, *units);
+                    let (least, held) = match cheapest {
+                        Some((least, held)) if *units < floor || cost > least => (least, held),
+                        _ => (cost, *units),
+                    };
+                    cheapest = Some((least, held));
+                    *units = held;
                 }
-                return Event { part, best: self.tops(counts, &best), a_unit: Some(a_unit) };
             }
-            Event { part, best: self.tops(counts, &best), a_unit: None }
+            Event { part, best, a_unit }
         };
         self.parts.iter().filter(|part| part.event.is_some()).map(of).collect()
-    }
-
-    fn tops(&self, counts: &[u64], best: &[usize]) -> Vec<u64> {
-        best.iter().filter_map(|index| counts.get(*index)).copied().collect()
     }
 
     fn costed(&self, units: u64, index: usize, events: &[Event<'_>]) -> Costed {
