@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 
 use plimsoll_catalog::{HOURS_PER_MONTH, Unit};
 
+use super::curve::MONTH_S;
 use super::demand::{Demand, Part, window_of};
 use super::group::{Group, Member};
 use super::measured;
 use super::prices::{TermPrice, on_demand, terms};
-use super::search::{Costed, Question, full_month};
+use super::search::{Costed, Question, carried_in};
 use crate::context::Context;
 use crate::horizon::Horizon;
 use crate::quantity::Quantity;
@@ -199,7 +200,7 @@ impl<'g> Market<'g> {
     /// The break-even of a term, of the first deployment.
     pub(super) fn break_even(&self, term: &TermPrice) -> Option<Quantity> {
         let load = self.loads.first()?;
-        let full = &full_month(load.member.unit?)? * load.on_demand.as_ref()?;
+        let full = &carried_in(load.member.unit?, MONTH_S)? * load.on_demand.as_ref()?;
         break_even(&term.unit_month, &full)
     }
 

@@ -11,7 +11,7 @@ use super::group::{Group, Member, groups};
 use super::instead::before_it_lapses;
 use super::measured::{covered, curve, used};
 use super::offer::{Market, Offer, best};
-use super::search::Costed;
+use super::search::{Costed, carried_in};
 use super::tell;
 use crate::context::Context;
 use crate::horizon::Horizon;
@@ -303,9 +303,7 @@ fn drawn(
     offer: Option<&Offer>,
 ) -> Vec<(f64, f64)> {
     let Some((member, load)) = group.members.first().zip(market.loads.first()) else { return Vec::new() };
-    let Some((unit, throughput)) = member.unit.and_then(|unit| Some((unit, unit.throughput?))) else {
-        return Vec::new();
-    };
+    let Some(unit) = member.unit else { return Vec::new() };
     let hours = offer.map_or(HOURS_PER_MONTH, |offer| offer.term.hours);
     let (window, curve) = match &load.replayed {
         Some(_) => {
@@ -320,11 +318,8 @@ fn drawn(
             None => return Vec::new(),
         },
     };
-    let a_unit = Quantity::from(throughput * u64::from(window)).over(&u64::from(unit.per_s.max(1)).into());
-    let units = |amount: u64| {
-        let units = a_unit.as_ref().and_then(|a_unit| Quantity::from(amount).over(a_unit));
-        units.map_or(0.0, |units| units.to_f64())
-    };
+    let Some(a_unit) = carried_in(unit, window.into()) else { return Vec::new() };
+    let units = |amount: u64| Quantity::from(amount).over(&a_unit).map_or(0.0, |units| units.to_f64());
     let shares = FINE.into_iter().chain((1..=100).map(|percent| percent * 100));
     shares.map(|share| (share as f64 / 1e4, units(curve.reached(share, 10_000)))).collect()
 }

@@ -8,7 +8,7 @@
 use num_rational::Ratio;
 use plimsoll_catalog::{Carries, Unit};
 
-use super::curve::{Curve, MONTH_S};
+use super::curve::Curve;
 use super::demand::{NANO, Part};
 use crate::quantity::Quantity;
 
@@ -117,8 +117,7 @@ impl Question<'_> {
     fn floor_of(&self, part: &Part) -> u64 {
         let floor = self.protects.and_then(|tier| part.floors.get(tier)).filter(|floor| !floor.is_zero());
         let units = |floor: &Quantity| {
-            let served = Quantity::from(self.unit.throughput? * scale(self.unit));
-            let wanted = (floor * &Quantity::ratio(self.unit.per_s, 60)?).over(&served)?;
+            let wanted = floor.over(&carried_in(self.unit, 60)?)?;
             self.unit.sold(&Ratio::from(u128::from(wanted.ceil())))
         };
         floor.and_then(units).unwrap_or(0)
@@ -231,11 +230,11 @@ fn scale(unit: &Unit) -> u64 {
     if unit.carries == Carries::Usd { NANO } else { 1 }
 }
 
-/// What one unit carries in a month.
-pub(super) fn full_month(unit: &Unit) -> Option<Quantity> {
+/// What one unit carries in so many seconds, as demand is counted.
+pub(super) fn carried_in(unit: &Unit, seconds: u64) -> Option<Quantity> {
     let a_second =
         Quantity::ratio(u128::from(unit.throughput?) * u128::from(scale(unit)), unit.per_s.max(1))?;
-    Some(&a_second * &MONTH_S.into())
+    Some(&a_second * &seconds.into())
 }
 
 #[cfg(test)]
