@@ -292,8 +292,7 @@ impl<'a> Stage<'a> {
 
     /// Place of the pool that was asked first, where that did not serve the call: the demand was there.
     fn asked(&self, call: &SampledCall) -> Option<usize> {
-        let pool = call.asked_pool.as_ref()?;
-        let id = PoolId::of(pool, call.asked_account.as_ref(), call.asked_region.as_ref());
+        let id = PoolId::asked(call)?;
         let gone = self.change.lost.as_ref().is_some_and(|(lost, _)| *lost == id);
         self.pools.iter().position(|pool| pool.id == id).filter(|_| !gone)
     }
@@ -363,7 +362,8 @@ pub(crate) fn nano_usd(usd: Decimal) -> Option<u64> {
     usd.checked_mul(Decimal::from(1_000_000_000))?.round().to_u64()
 }
 
-fn is_on(pool: &PoolId, call: &SampledCall) -> bool {
+/// Whether a pool served a call.
+pub(crate) fn is_on(pool: &PoolId, call: &SampledCall) -> bool {
     !call.tool && call.pool == pool.pool && call.account == pool.account && call.region == pool.region
 }
 

@@ -21,8 +21,8 @@ use crate::horizon::Horizon;
 use crate::measured::SampledCall;
 use crate::quantity::Quantity;
 use crate::rates::{Rates, Rhythm};
-use crate::sampled::{Course, complete, micros, served, steps, used};
-use crate::stage::bursts;
+use crate::sampled::{Course, complete, micros, served, steps, times, used};
+use crate::stage::{bursts, is_on};
 
 /// Parts of a dollar that demand in dollars is counted in.
 pub(super) const NANO: u64 = 1_000_000_000;
@@ -357,14 +357,10 @@ fn carried(context: &Context<'_>, member: &Member<'_>, unit: &Unit, call: &Sampl
 /// Whether a call was meant for a deployment: it was served there, or asked it first, or went where those go that
 /// do not fit in.
 pub(super) fn is_for(member: &Member<'_>, call: &SampledCall) -> bool {
-    let served = |id: &PoolId| call.pool == id.pool && call.account == id.account && call.region == id.region;
-    let asked = |id: &PoolId| {
-        call.asked_pool.as_ref() == Some(&id.pool)
-            && call.asked_account == id.account
-            && call.asked_region == id.region
-    };
-    !call.tool
-        && (member.serves.iter().any(|id| served(id) || asked(id)) || member.spills_to.iter().any(served))
+    let served = |id: &PoolId| is_on(id, call);
+    let asked = PoolId::asked(call);
+    member.serves.iter().any(|id| served(id) || asked.as_ref() == Some(id))
+        || member.spills_to.iter().any(served)
 }
 
 /// A call as a step has it: only what it draws and how long it takes matter here.
@@ -375,19 +371,9 @@ fn route(call: &SampledCall, amount: u64) -> Option<Route> {
 
 /// When each call that draws anything starts, without any wait, and what it draws.
 fn drawn(steps: &[Step]) -> Vec<(Micros, u64)> {
-    let mut ends: Vec<Micros> = Vec::with_capacity(steps.len());
-    let mut drawn = Vec::new();
-    for step in steps {
-        let free = step.after.iter().filter_map(|before| ends.get(*before as usize)).copied().max();
-        let start = free.unwrap_or(Micros::ZERO) + step.think;
-        let route = step.routes.first();
-        ends.push(start + route.map_or(Micros::ZERO, |route| route.latency));
-        let amount = route.and_then(|route| route.draws.first()).map_or(0, |draw| draw.settlement);
-        if amount > 0 {
-            drawn.push((start, amount));
-        }
-    }
-    drawn
+    let amount = |step: &Step| step.routes.first()?.draws.first().map(|draw| draw.settlement);
+    let drawn = steps.iter().zip(times(steps));
+    drawn.filter_map(|(step, (start, _))| Some((start, amount(step).filter(|amount| *amount > 0)?))).collect()
 }
 
 #[cfg(test)]
