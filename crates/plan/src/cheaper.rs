@@ -8,8 +8,9 @@ use plimsoll_catalog::{Combine, Stage, Weights};
 use crate::context::{Context, PoolId, mean};
 use crate::demand::{Counted, Demand, Kind, per_run};
 use crate::need::Needed;
+use crate::pools::rates_of;
 use crate::quantity::Quantity;
-use crate::rates::Rates;
+use crate::rates::{Rates, Rhythm};
 use crate::spec::Capacity;
 use crate::timeline::Timeline;
 use crate::{CheaperFix, WorkflowMeasured};
@@ -157,10 +158,10 @@ fn own_peak(
 /// workflow makes several calls a run and less than half its input is served from the cache.
 pub(crate) fn caching(
     context: &Context<'_>,
+    rhythm: &Rhythm<'_>,
     pool: &PoolId,
     counted: &Counted,
     needed: &Needed,
-    rates: &Rates<'_>,
 ) -> Vec<CheaperFix> {
     let (Kind::PerMinute(measure), Some(demand)) = (&counted.kind, &needed.demand) else { return Vec::new() };
     let reads_are_free =
@@ -170,6 +171,7 @@ pub(crate) fn caching(
     if !reads_are_free || needed.plan.decision == "hold" {
         return Vec::new();
     }
+    let rates = rates_of(context, rhythm, pool, needed);
     let fix = |part: &crate::demand::Part| {
         let metrics = &context.workflow(&part.workflow)?.metrics;
         let (read, input) = (metrics.get("cache_read")?.sum, metrics.get("input_tokens")?);

@@ -69,7 +69,7 @@ fn pool(
         let mut found = need(context, timeline, &id, counted, &limit, &lead)?;
         found.plan.limits = steps(context, &id, counted);
         fixes.extend(found.fixes.iter().cloned());
-        fixes.extend(caching(context, &id, counted, &found, &rates_of(context, rhythm, &id, &found)));
+        fixes.extend(caching(context, rhythm, &id, counted, &found));
         needed.push(found);
     }
     // Limits that units carry are raised by holding more units, which the reservations tell.

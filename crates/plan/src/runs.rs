@@ -6,6 +6,7 @@
 use rayon::prelude::*;
 
 use crate::context::{Context, mean};
+use crate::demand::{Counted, demand, mean_minutes};
 use crate::pools::{PoolWork, rates_of};
 use crate::quantity::Quantity;
 use crate::rates::{Rhythm, run_minutes};
@@ -129,22 +130,18 @@ pub(crate) fn concurrency(
     let mut rows: Vec<ConcurrencyPlan> = context.measured().workflows.par_iter().filter_map(runs).collect();
     for pool in pools {
         let Some(at) = find("model", &pool.id.pool) else { continue };
-        let Some(minutes) = Quantity::ratio(at.busy_us, at.starts).and_then(|us| us.over(&60_000_000.into()))
-        else {
-            continue;
-        };
+        let Some(minutes) = mean_minutes(at) else { continue };
         let bound = pool.binding();
         let rates = bound.map(|bound| rates_of(context, rhythm, &pool.id, bound)).unwrap_or_default();
-        let counted = crate::demand::Counted::named("requests_per_min");
-        let Some(requests) = crate::demand::demand(context, &pool.id, &counted, &rates) else { continue };
+        let counted = Counted::named("requests_per_min");
+        let Some(requests) = demand(context, &pool.id, &counted, &rates) else { continue };
         rows.push(row("model", &pool.id.pool, &requests.mean, &minutes, Some(at.p95)));
     }
     let history = &context.measured().history;
     let minutes_of_history = history.to.duration_since(history.from).as_secs() / 60;
     for at in measured.iter().filter(|at| at.boundary == "tool" || at.boundary == "stream") {
         let per_min = Quantity::ratio(at.starts, minutes_of_history);
-        let minutes = Quantity::ratio(at.busy_us, at.starts).and_then(|us| us.over(&60_000_000.into()));
-        if let (Some(per_min), Some(minutes)) = (per_min, minutes) {
+        if let (Some(per_min), Some(minutes)) = (per_min, mean_minutes(at)) {
             rows.push(row(&at.boundary, &at.name, &per_min, &minutes, Some(at.p95)));
         }
     }

@@ -34,8 +34,8 @@ fn minutes<'a>(pool: &'a PoolMeasured, unit: &Unit) -> Option<Minutes<'a>> {
 pub(super) fn covered(context: &Context<'_>, member: &Member<'_>) -> u64 {
     let pools = member.serves.iter().filter_map(|id| context.pool_measured(id));
     let of = |pool: &PoolMeasured| {
-        let busy = member.unit.and_then(|unit| minutes(pool, unit)).map_or(0, |minutes| minutes.covered);
-        busy.max(pool.minutes_covered)
+        let minutes = member.unit.and_then(|unit| minutes(pool, unit));
+        minutes.map_or(pool.minutes_covered, |minutes| minutes.covered)
     };
     pools.map(of).max().unwrap_or(0)
 }
