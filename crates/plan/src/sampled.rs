@@ -76,7 +76,7 @@ pub(crate) fn served(run: &SampledRun) -> Served {
 }
 
 /// Calls as steps; `routes` tells where each can go. `None` where a route is not known.
-pub(crate) fn steps<'c>(
+fn steps<'c>(
     calls: impl IntoIterator<Item = &'c SampledCall>,
     routes: impl Fn(&SampledCall) -> Option<Vec<Route>>,
 ) -> Option<Vec<Step>> {
@@ -125,6 +125,17 @@ pub(crate) struct Course {
     pub(crate) steps: Vec<Step>,
     /// As [`Served::cut`].
     pub(crate) cut: bool,
+}
+
+/// A run's course by those of its calls that count; `routes` tells where each can go. `None` where a route is not
+/// known.
+pub(crate) fn course(
+    run: &SampledRun,
+    counts: impl Fn(&SampledCall) -> bool,
+    routes: impl Fn(&SampledCall) -> Option<Vec<Route>>,
+) -> Option<Course> {
+    let Served { calls, cut } = served(run);
+    Some(Course { steps: steps(calls.iter().filter(|call| counts(call)), routes)?, cut })
 }
 
 /// Gives every run that was cut short the rest of one that was not: its steps from the place at which the

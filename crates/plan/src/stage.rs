@@ -21,7 +21,7 @@ use crate::demand::{Counted, ENOUGH_EVENT_RUNS, Kind};
 use crate::measured::SampledCall;
 use crate::pattern::Pattern;
 use crate::rates::{Rate, Rates};
-use crate::sampled::{Course, complete, length, micros, served, steps, used};
+use crate::sampled::{Course, complete, course, length, micros, used};
 
 /// Runs on stage over all workflows, and of each at least: where hundreds of workflows come, no replay draws
 /// more different ones.
@@ -237,9 +237,8 @@ impl<'a> Stage<'a> {
 
     /// What a run does on the stage. `None` where a draw is not known.
     fn course(&self, run: &SampledRun) -> Option<Course> {
-        let served = served(run);
-        let calls = served.calls.iter().filter(|call| !call.tool || self.props.tools.contains(&call.pool));
-        Some(Course { steps: steps(calls, |call| self.routes(call))?, cut: served.cut })
+        let counts = |call: &SampledCall| !call.tool || self.props.tools.contains(&call.pool);
+        course(run, counts, |call| self.routes(call))
     }
 
     /// Runs as often as they are to be drawn.

@@ -21,7 +21,7 @@ use crate::horizon::Horizon;
 use crate::measured::SampledCall;
 use crate::quantity::Quantity;
 use crate::rates::{Rates, Rhythm};
-use crate::sampled::{Course, complete, micros, served, steps, times, used};
+use crate::sampled::{Course, complete, course, micros, times, used};
 use crate::stage::{bursts, is_on};
 
 /// Parts of a dollar that demand in dollars is counted in.
@@ -226,15 +226,10 @@ impl<'a> Cast<'a> {
         let workflows: Vec<&str> = workflows.collect();
         let mut sets: Vec<Set<'_>> = Vec::new();
         for name in &workflows {
-            let amount = |call: &SampledCall| carried(context, member, unit, call);
-            let course = |run: &&SampledRun| {
-                let served = served(run);
-                let calls = served.calls.iter().filter(|call| !call.tool);
-                let steps = steps(calls, |call| Some(vec![route(call, amount(call)?)?]))?;
-                Some(Course { steps, cut: served.cut })
-            };
+            let routes = |call: &SampledCall| Some(vec![route(call, carried(context, member, unit, call)?)?]);
             let of = |runs: &[&SampledRun]| {
-                let mut courses: Vec<Course> = runs.iter().filter_map(course).collect();
+                let courses = runs.iter().filter_map(|run| course(run, |call| !call.tool, routes));
+                let mut courses: Vec<Course> = courses.collect();
                 complete(&mut courses);
                 let steps = courses.into_iter().map(|course| course.steps);
                 steps.filter(|steps| !steps.is_empty()).collect::<Vec<_>>()
