@@ -315,10 +315,10 @@ impl<'a> Cast<'a> {
     }
 
     /// What workflows of that tier or a more urgent one draw a minute: the percentile of a run's draw x runs a
-    /// minute. Work that is on demand today has no floor in units: it is bought for cost alone.
+    /// minute.
     fn floor(&self, context: &Context<'_>, member: &Member<'_>, rates: &Rates<'_>, tier: u8) -> Quantity {
-        let urgent = |name: &str| !member.on_demand && context.tier(name).is_some_and(|of| of <= tier);
-        let floors = rates.iter().filter(|(name, _)| urgent(name)).filter_map(|(name, rate)| {
+        let urgent = rates.iter().filter(|(name, _)| member.has_floor(context, name, tier));
+        let floors = urgent.filter_map(|(name, rate)| {
             let sample = self.drawing.get(*name)?.sample(rate.event.as_deref())?;
             Some(&percentile(&sample.totals, &context.spec().policy.percentile) * &rate.per_min)
         });

@@ -93,9 +93,7 @@ fn floor(
     member: &Member<'_>,
     tier: u8,
 ) -> Quantity {
-    let urgent = |name: &&str| {
-        !member.on_demand && member.takes(context, name) && context.tier(name).is_some_and(|of| of <= tier)
-    };
+    let urgent = |name: &&str| member.takes(context, name) && member.has_floor(context, name, tier);
     let names: BTreeSet<&str> = member.workflows(context).into_iter().filter(urgent).collect();
     let Some(measure) = member.unit.map(|unit| format!("settlement.{}", unit.carries.measure())) else {
         return Quantity::zero();
