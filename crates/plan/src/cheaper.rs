@@ -8,8 +8,9 @@ use plimsoll_catalog::{Combine, Stage, Weights};
 use crate::context::{Context, PoolId, mean};
 use crate::demand::{Counted, Demand, Kind, per_run};
 use crate::need::Needed;
+use crate::pools::rates_of;
 use crate::quantity::Quantity;
-use crate::rates::Rates;
+use crate::rates::{Rates, Rhythm};
 use crate::spec::Capacity;
 use crate::timeline::Timeline;
 use crate::{CheaperFix, WorkflowMeasured};
@@ -145,10 +146,7 @@ fn own_peak(
     workflow: &WorkflowMeasured,
 ) -> Option<(u64, String)> {
     let Kind::PerMinute(measure) = &counted.kind else { return None };
-    let rates = line.states.iter().enumerate();
-    let rates = rates.filter_map(|(state, rates)| Some((state, rates.get(workflow.workflow.as_str())?)));
-    // Of equal rates the earliest.
-    let (state, rate) = rates.rev().max_by(|one, other| one.1.per_min.cmp(&other.1.per_min))?;
+    let (state, rate) = line.busiest(&workflow.workflow)?;
     let at = line.moments.iter().find(|moment| moment.state == state)?.at;
     let measure = format!("{}.{measure}", demand.basis);
     let draw = per_run(context, workflow, pool, &measure, rate.event.as_deref())?;
@@ -160,10 +158,10 @@ fn own_peak(
 /// workflow makes several calls a run and less than half its input is served from the cache.
 pub(crate) fn caching(
     context: &Context<'_>,
+    rhythm: &Rhythm<'_>,
     pool: &PoolId,
     counted: &Counted,
     needed: &Needed,
-    rates: &Rates<'_>,
 ) -> Vec<CheaperFix> {
     let (Kind::PerMinute(measure), Some(demand)) = (&counted.kind, &needed.demand) else { return Vec::new() };
     let reads_are_free =
@@ -173,6 +171,7 @@ pub(crate) fn caching(
     if !reads_are_free || needed.plan.decision == "hold" {
         return Vec::new();
     }
+    let rates = rates_of(context, rhythm, pool, needed);
     let fix = |part: &crate::demand::Part| {
         let metrics = &context.workflow(&part.workflow)?.metrics;
         let (read, input) = (metrics.get("cache_read")?.sum, metrics.get("input_tokens")?);

@@ -15,7 +15,7 @@ use crate::quantity::Quantity;
 use crate::spec::{PoolSpec, Spec};
 use crate::unknown::refuse_unknown;
 use crate::windows::{Windows, windows};
-use crate::{DimensionPlan, Ledger, Measured, PoolMeasured, SpecError, Stat, WorkflowMeasured};
+use crate::{DimensionPlan, Ledger, Measured, PoolMeasured, SampledCall, SpecError, Stat, WorkflowMeasured};
 
 /// Days of telemetry below which no figure is planned.
 const FEWEST_DAYS: u32 = 3;
@@ -78,6 +78,12 @@ pub(crate) struct PoolId {
 impl PoolId {
     pub(crate) fn of(pool: &str, account: Option<&String>, region: Option<&String>) -> Self {
         Self { pool: pool.to_owned(), account: account.cloned(), region: region.cloned() }
+    }
+
+    /// The pool that was asked first for a call, where another one served it.
+    pub(crate) fn asked(call: &SampledCall) -> Option<Self> {
+        let pool = call.asked_pool.as_ref()?;
+        Some(Self::of(pool, call.asked_account.as_ref(), call.asked_region.as_ref()))
     }
 
     /// The key's parts, where it is a key at all.

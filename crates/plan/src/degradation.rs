@@ -15,6 +15,7 @@ use crate::need::Needed;
 use crate::pools::{PoolWork, counted, drawing};
 use crate::quantity::Quantity;
 use crate::rates::{Rhythm, run_minutes};
+use crate::tiers::MIDDLE;
 use crate::{DegradationPlan, DegradationStep, WorkflowMeasured};
 
 /// Time before an event at which nothing of it has begun, and in which an ordinary hour turns into the next.
@@ -131,7 +132,7 @@ fn by_urgency<'c>(context: &'c Context<'_>, demand: &Demand) -> Vec<&'c Workflow
     let parts = demand.parts.iter().filter(|part| !part.floor.is_zero());
     let mut workflows: Vec<&WorkflowMeasured> =
         parts.filter_map(|part| context.workflow(&part.workflow)).collect();
-    workflows.sort_by_key(|workflow| std::cmp::Reverse(context.tier(&workflow.workflow).unwrap_or(2)));
+    workflows.sort_by_key(|workflow| std::cmp::Reverse(context.tier(&workflow.workflow).unwrap_or(MIDDLE)));
     workflows
 }
 

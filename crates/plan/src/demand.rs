@@ -10,7 +10,7 @@ use crate::context::{Context, PoolId, mean};
 use crate::quantity::Quantity;
 use crate::queue::poisson_quantile;
 use crate::rates::Rates;
-use crate::{RunDraw, Stat, WorkflowMeasured};
+use crate::{InFlightMeasured, RunDraw, Stat, WorkflowMeasured};
 
 /// Event runs below which a workflow's draw is taken from all its runs.
 pub(crate) const ENOUGH_EVENT_RUNS: u64 = 20;
@@ -281,7 +281,11 @@ pub(crate) fn calls_inside(
 
 /// Mean length of a pool's calls, minutes. `None` where no call was measured.
 pub(crate) fn calls_minutes(context: &Context<'_>, pool: &PoolId) -> Option<Quantity> {
-    let measured =
-        context.measured().in_flight.iter().find(|at| at.boundary == "model" && at.name == pool.pool)?;
-    Quantity::ratio(measured.busy_us, measured.starts)?.over(&60_000_000.into())
+    let mut measured = context.measured().in_flight.iter();
+    mean_minutes(measured.find(|at| at.boundary == "model" && at.name == pool.pool)?)
+}
+
+/// Mean length of what was in flight, minutes. `None` where nothing started.
+pub(crate) fn mean_minutes(at: &InFlightMeasured) -> Option<Quantity> {
+    Quantity::ratio(at.busy_us, at.starts)?.over(&60_000_000.into())
 }

@@ -29,9 +29,13 @@ impl Fraction {
     /// `numerator / denominator`, the latter not zero.
     pub(crate) fn new(numerator: BigInt, denominator: BigInt) -> Self {
         match (numerator.to_i64(), denominator.to_i64()) {
-            (Some(numerator), Some(denominator)) => Self::lowest(numerator.into(), denominator.into()),
+            (Some(numerator), Some(denominator)) => Self::lowest(numerator, denominator),
             _ => Self::from_big(BigRational::new(numerator, denominator)),
         }
+    }
+
+    pub(crate) fn whole(value: u64) -> Self {
+        Self::of_words(value.into(), 1)
     }
 
     fn from_big(value: BigRational) -> Self {
@@ -42,11 +46,9 @@ impl Fraction {
     }
 
     /// In lowest terms; the denominator is not zero.
-    fn lowest(numerator: i128, denominator: i128) -> Self {
-        let divisor = gcd(numerator.unsigned_abs(), denominator.unsigned_abs()).max(1);
-        let sign = if denominator < 0 { -1 } else { 1 };
-        let divide = |part: i128| i128::try_from(divisor).map_or(part, |divisor| part / divisor * sign);
-        Self::of_words(divide(numerator), divide(denominator))
+    fn lowest(numerator: i64, denominator: i64) -> Self {
+        let divisor = i128::from(common(numerator, denominator)) * i128::from(denominator.signum());
+        Self::of_words(i128::from(numerator) / divisor, i128::from(denominator) / divisor)
     }
 
     /// Of parts that are in lowest terms.
@@ -225,6 +227,8 @@ mod tests {
             prop_assert_eq!((one.floor(), one.ceil()), (big_one.floor().to_integer(), big_one.ceil().to_integer()));
             prop_assert_eq!(one.to_f64(), big_one.to_f64());
             prop_assert_eq!((one.is_zero(), one.is_integer()), (big_one.is_zero(), big_one.is_integer()));
+            let whole = a.unsigned_abs();
+            prop_assert_eq!(Fraction::whole(whole), Fraction::new(whole.into(), 1.into()));
         }
     }
 }

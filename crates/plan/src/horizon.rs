@@ -6,12 +6,13 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use jiff::civil::Date;
-use jiff::{SignedDuration, Timestamp};
 
 use crate::context::{Context, PlanError};
-use crate::rates::{Alike, Rhythm, hour_floor};
+use crate::rates::{Alike, Rhythm, hours_after};
 use crate::sweep::Sweep;
+use crate::windows::EventWindows;
 
 /// Some time within which rates are constant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +35,13 @@ pub(crate) struct State {
     pub(crate) alike: Alike,
     /// Places of the occurrences that are on, in `Windows::coming`.
     pub(crate) on: Vec<usize>,
+}
+
+impl State {
+    /// The occurrences that are on.
+    pub(crate) fn active<'c>(&self, context: &'c Context<'_>) -> impl Iterator<Item = &'c EventWindows> {
+        self.on.iter().filter_map(move |index| context.windows.coming.get(*index))
+    }
 }
 
 /// A local month, or the part of it that lies in the horizon.
@@ -96,9 +104,8 @@ fn months(context: &Context<'_>, from: Timestamp, to: Timestamp) -> Result<Vec<M
 
 /// Every instant at which anything may change, both ends among them.
 fn cuts(context: &Context<'_>, months: &[Month], from: Timestamp, to: Timestamp) -> Vec<Timestamp> {
-    let hours = (1..).map_while(|hours| hour_floor(from).checked_add(SignedDuration::from_hours(hours)).ok());
     let windows = context.windows.coming.iter().flat_map(|occurrence| &occurrence.windows);
-    let mut cuts: Vec<Timestamp> = hours
+    let mut cuts: Vec<Timestamp> = hours_after(from)
         .take_while(|at| *at < to)
         .chain(windows.flat_map(|(start, end)| [*start, *end]))
         .chain(months.iter().map(|month| month.to))

@@ -14,7 +14,7 @@ use crate::spec::{PoolSpec, Spec, WorkflowSpec};
 use crate::{PoolMeasured, RunDraw, SampledRun, WorkflowMeasured};
 
 /// Measurements and catalog rows by name.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Index<'a> {
     /// Every pool that the telemetry or the spec names.
     pub(crate) pools: BTreeSet<PoolId>,
@@ -39,17 +39,7 @@ struct Sampled<'a> {
 impl<'a> Index<'a> {
     pub(crate) fn of(input: &PlanInput<'a>, today: Date) -> Self {
         let measured = input.measured;
-        let mut index = Self {
-            pools: BTreeSet::new(),
-            workflows: BTreeMap::new(),
-            measured: BTreeMap::new(),
-            drawing: BTreeMap::new(),
-            runs: BTreeMap::new(),
-            entries: BTreeMap::new(),
-            specs: BTreeMap::new(),
-            workflow_specs: BTreeMap::new(),
-            spilling: spilling(&measured.sampled_runs),
-        };
+        let mut index = Self { spilling: spilling(&measured.sampled_runs), ..Self::default() };
         for pool in &measured.pools {
             let id = PoolId::of(&pool.pool, pool.account.as_ref(), pool.region.as_ref());
             index.measured.entry(id).or_insert(pool);
@@ -145,9 +135,5 @@ pub(crate) fn pool_spec<'s>(spec: &'s Spec, id: &PoolId) -> Option<&'s PoolSpec>
 
 /// Pools that were asked first for a call which another one served.
 pub(crate) fn spilling(runs: &[SampledRun]) -> BTreeSet<PoolId> {
-    let asked = runs.iter().flat_map(|run| &run.calls).filter_map(|call| {
-        let pool = call.asked_pool.as_ref()?;
-        Some(PoolId::of(pool, call.asked_account.as_ref(), call.asked_region.as_ref()))
-    });
-    asked.collect()
+    runs.iter().flat_map(|run| &run.calls).filter_map(PoolId::asked).collect()
 }

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use crate::context::{Context, PlanError, PlanInput, PoolId};
 use crate::demand::{Counted, Demand, Kind, demand};
-use crate::need::{busy_minutes, past};
+use crate::need::{busy_minutes, by_replay, was_throttled};
 use crate::pools::{all_counted, drawing};
 use crate::quantity::Quantity;
 use crate::rates::Rhythm;
@@ -81,16 +81,15 @@ fn largest(
     let above = demand.high.over(&demand.floor).unwrap_or_else(Quantity::one);
     let rates = state.and_then(|state| timeline.states.get(state));
     let replay = rates.and_then(|rates| replayed(context, pool, counted, rates));
-    let least = replay.as_ref().is_some_and(|replay| replay.lower_bound.is_some());
-    let throttled = event.as_ref().is_some_and(|event| past(context, &demand, event).1 > 0.0);
-    let replay = replay.map_or(p95, |replay| (&Quantity::from(replay.most) * &above).ceil());
+    let throttled = || event.as_ref().is_some_and(|event| was_throttled(context, &demand, event));
+    let replayed = replay.map_or(p95, |replay| by_replay(&replay, &above, p95, throttled));
     Some(LargestNeed {
         pool: pool.pool.clone(),
         account: pool.account.clone(),
         region: pool.region.clone(),
         quota: quota(context, pool, counted, 0),
         measure: measure.clone(),
-        replayed: if least && throttled { replay.max(p95) } else { replay },
+        replayed,
         p95,
         event,
     })

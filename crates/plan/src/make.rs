@@ -52,8 +52,8 @@ pub fn make(input: &PlanInput<'_>) -> Result<Plan, PlanError> {
     let (event_rates, growth) = (event_rates(&context, &rhythm), growth(&rhythm));
     let mut warned = warnings(&context, &pools, &event_rates, &growth);
     warned.append(&mut open);
-    let (stress, scenarios) =
-        if input.quick { Default::default() } else { stress(&context, &rhythm, &pools) };
+    let no_stress = input.quick || thin.is_some();
+    let (stress, scenarios) = if no_stress { Default::default() } else { stress(&context, &rhythm, &pools) };
     let unsigned = if input.quick { Vec::new() } else { unsigned(&context, &rhythm, &pools) };
     let concurrency = concurrency(&context, &instants, &rhythm, &pools);
     warned.extend(over_budget(&spend));

@@ -81,11 +81,9 @@ impl Candidate<'_> {
         if !context.input.quick
             && let Some(replay) = self.rates.and_then(|rates| replayed(context, pool, counted, rates))
         {
-            shown.need = (&Quantity::from(replay.most) * &self.demand.margin(context)).ceil();
-            // Of a lower bound of what was wanted no replay tells that less is enough than the percentile says.
-            if replay.lower_bound.is_some() && self.was_throttled(context) {
-                shown.need = shown.need.max(self.p95_need);
-            }
+            shown.need = by_replay(&replay, &self.demand.margin(context), self.p95_need, || {
+                self.was_throttled(context)
+            });
             shown.replay = Some(replay);
         }
         shown
@@ -93,7 +91,7 @@ impl Candidate<'_> {
 
     /// Whether a limit refused anything in the past occurrences of its event.
     fn was_throttled(&self, context: &Context<'_>) -> bool {
-        self.occurrence.is_some_and(|occurrence| past(context, self.demand, &occurrence.event).1 > 0.0)
+        self.occurrence.is_some_and(|occurrence| was_throttled(context, self.demand, &occurrence.event))
     }
 
     /// Whether both look at the same rates, so that one replay tells of both.
@@ -158,7 +156,12 @@ pub(crate) fn need(
     let peaks = peaks(&by_state);
     let Some(chosen) = choose(&candidates) else {
         return Ok(Needed {
-            plan: no_data(counted, limit_on(context.today)),
+            plan: no_data(
+                &counted.dimension,
+                counted.window_s,
+                limit_on(context.today),
+                "no run that draws on this was measured, or its rate is not known: no figure",
+            ),
             demand: None,
             at: None,
             largest: None,
@@ -273,16 +276,14 @@ fn peaks(by_state: &[Option<(Demand, u64)>]) -> (Quantity, Quantity) {
 }
 
 /// A row without data: nothing is pretended.
-fn no_data(counted: &Counted, limit: Option<u64>) -> DimensionPlan {
+pub(crate) fn no_data(dimension: &str, window_s: u32, limit: Option<u64>, why: &str) -> DimensionPlan {
     DimensionPlan {
-        dimension: counted.dimension.clone(),
+        dimension: dimension.to_owned(),
         basis: "settlement".to_owned(),
-        window_s: counted.window_s,
+        window_s,
         limit,
         decision: "no_data".to_owned(),
-        derivation: vec![
-            "no run that draws on this was measured, or its rate is not known: no figure".to_owned(),
-        ],
+        derivation: vec![why.to_owned()],
         ..DimensionPlan::default()
     }
 }
@@ -318,9 +319,26 @@ fn row(context: &Context<'_>, counted: &Counted, chosen: &Candidate<'_>) -> Dime
     }
 }
 
+/// What a replay tells is needed, with a margin on top. Of a lower bound of what was wanted no replay tells that
+/// less is enough than the percentile says.
+pub(crate) fn by_replay(
+    replay: &ReplayPlan,
+    margin: &Quantity,
+    percentile: u64,
+    throttled: impl FnOnce() -> bool,
+) -> u64 {
+    let need = (&Quantity::from(replay.most) * margin).ceil();
+    if replay.lower_bound.is_some() && throttled() { need.max(percentile) } else { need }
+}
+
+/// Whether a limit refused anything in the past occurrences of an event.
+pub(crate) fn was_throttled(context: &Context<'_>, demand: &Demand, event: &str) -> bool {
+    past(context, demand, event).1 > 0.0
+}
+
 /// Past occurrences of an event that its drawing workflows lived, and the share of their attempts
 /// that a limit refused.
-pub(crate) fn past(context: &Context<'_>, demand: &Demand, event: &str) -> (u32, f64) {
+fn past(context: &Context<'_>, demand: &Demand, event: &str) -> (u32, f64) {
     let lived: Vec<_> = demand
         .parts
         .iter()

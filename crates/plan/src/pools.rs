@@ -12,7 +12,7 @@ use crate::cheaper::{batch, caching};
 use crate::context::{Context, PlanError, PoolId};
 use crate::deadline::lead;
 use crate::demand::{Counted, Kind, calls_inside, demand};
-use crate::need::{Needed, need};
+use crate::need::{Needed, need, no_data};
 use crate::quantity::Quantity;
 use crate::queue::poisson_quantile;
 use crate::rates::{Rates, Rhythm};
@@ -69,7 +69,7 @@ fn pool(
         let mut found = need(context, timeline, &id, counted, &limit, &lead)?;
         found.plan.limits = steps(context, &id, counted);
         fixes.extend(found.fixes.iter().cloned());
-        fixes.extend(caching(context, &id, counted, &found, &rates_of(context, rhythm, &id, &found)));
+        fixes.extend(caching(context, rhythm, &id, counted, &found));
         needed.push(found);
     }
     // Limits that units carry are raised by holding more units, which the reservations tell.
@@ -118,15 +118,10 @@ pub(crate) fn without_figures(pools: &mut [PoolWork], why: &str) {
     for pool in pools {
         for needed in &mut pool.needed {
             let row = std::mem::take(&mut needed.plan);
+            let why = format!("no figure: {why}");
             needed.plan = DimensionPlan {
-                dimension: row.dimension,
-                basis: "settlement".to_owned(),
-                window_s: row.window_s,
-                limit: row.limit,
                 limits: row.limits,
-                decision: "no_data".to_owned(),
-                derivation: vec![format!("no figure: {why}")],
-                ..DimensionPlan::default()
+                ..no_data(&row.dimension, row.window_s, row.limit, &why)
             };
             (needed.demand, needed.at, needed.largest) = (None, None, None);
             needed.fixes.clear();

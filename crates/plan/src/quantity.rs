@@ -148,7 +148,7 @@ fn whole(value: &BigInt) -> u64 {
 
 impl From<u64> for Quantity {
     fn from(value: u64) -> Self {
-        Self(Fraction::new(value.into(), 1.into()))
+        Self(Fraction::whole(value))
     }
 }
 

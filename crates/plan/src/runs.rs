@@ -6,6 +6,7 @@
 use rayon::prelude::*;
 
 use crate::context::{Context, mean};
+use crate::demand::{Counted, demand, mean_minutes};
 use crate::pools::{PoolWork, rates_of};
 use crate::quantity::Quantity;
 use crate::rates::{Rhythm, run_minutes};
@@ -121,47 +122,30 @@ pub(crate) fn concurrency(
         |boundary: &str, name: &str| measured.iter().find(|at| at.boundary == boundary && at.name == name);
     let runs = |workflow: &WorkflowMeasured| {
         let name = workflow.workflow.as_str();
-        let (per_min, event) = busiest(context, rhythm, instants, name)?;
-        let (minutes, _) = run_minutes(workflow, event.as_deref().unwrap_or_default())?;
-        Some(row("run", name, &per_min, &minutes, find("run", name).map(|at| at.p95)))
+        let line = instants.of(context, rhythm, &[name].into());
+        let (_, rate) = line.busiest(name)?;
+        let (minutes, _) = run_minutes(workflow, rate.event.as_deref().unwrap_or_default())?;
+        Some(row("run", name, &rate.per_min, &minutes, find("run", name).map(|at| at.p95)))
     };
     let mut rows: Vec<ConcurrencyPlan> = context.measured().workflows.par_iter().filter_map(runs).collect();
     for pool in pools {
         let Some(at) = find("model", &pool.id.pool) else { continue };
-        let Some(minutes) = Quantity::ratio(at.busy_us, at.starts).and_then(|us| us.over(&60_000_000.into()))
-        else {
-            continue;
-        };
+        let Some(minutes) = mean_minutes(at) else { continue };
         let bound = pool.binding();
         let rates = bound.map(|bound| rates_of(context, rhythm, &pool.id, bound)).unwrap_or_default();
-        let counted = crate::demand::Counted::named("requests_per_min");
-        let Some(requests) = crate::demand::demand(context, &pool.id, &counted, &rates) else { continue };
+        let counted = Counted::named("requests_per_min");
+        let Some(requests) = demand(context, &pool.id, &counted, &rates) else { continue };
         rows.push(row("model", &pool.id.pool, &requests.mean, &minutes, Some(at.p95)));
     }
     let history = &context.measured().history;
     let minutes_of_history = history.to.duration_since(history.from).as_secs() / 60;
     for at in measured.iter().filter(|at| at.boundary == "tool" || at.boundary == "stream") {
         let per_min = Quantity::ratio(at.starts, minutes_of_history);
-        let minutes = Quantity::ratio(at.busy_us, at.starts).and_then(|us| us.over(&60_000_000.into()));
-        if let (Some(per_min), Some(minutes)) = (per_min, minutes) {
+        if let (Some(per_min), Some(minutes)) = (per_min, mean_minutes(at)) {
             rows.push(row(&at.boundary, &at.name, &per_min, &minutes, Some(at.p95)));
         }
     }
     rows
-}
-
-/// A workflow's highest rate, with the event that gives it.
-fn busiest(
-    context: &Context<'_>,
-    rhythm: &Rhythm<'_>,
-    instants: &Instants,
-    name: &str,
-) -> Option<(Quantity, Option<String>)> {
-    let line = instants.of(context, rhythm, &[name].into());
-    let rates = line.states.iter().filter_map(|rates| rates.get(name));
-    // Of equal rates the earliest counts.
-    let busiest = rates.rev().max_by(|one, other| one.per_min.cmp(&other.per_min))?;
-    Some((busiest.per_min.clone(), busiest.event.clone()))
 }
 
 fn row(

@@ -76,7 +76,7 @@ pub(crate) fn served(run: &SampledRun) -> Served {
 }
 
 /// Calls as steps; `routes` tells where each can go. `None` where a route is not known.
-pub(crate) fn steps<'c>(
+fn steps<'c>(
     calls: impl IntoIterator<Item = &'c SampledCall>,
     routes: impl Fn(&SampledCall) -> Option<Vec<Route>>,
 ) -> Option<Vec<Step>> {
@@ -102,15 +102,21 @@ pub(crate) fn steps<'c>(
     Some(steps)
 }
 
-/// From the start of a run to the end of its last step, if it never waits for a limit.
-pub(crate) fn length(steps: &[Step]) -> Micros {
-    let mut ends: Vec<Micros> = Vec::with_capacity(steps.len());
+/// From the start of a run to the start and to the end of each step, if it never waits for a limit.
+pub(crate) fn times(steps: &[Step]) -> Vec<(Micros, Micros)> {
+    let mut times: Vec<(Micros, Micros)> = Vec::with_capacity(steps.len());
     for step in steps {
-        let free = step.after.iter().filter_map(|&before| ends.get(before as usize)).max();
+        let before = step.after.iter().filter_map(|&before| times.get(before as usize));
+        let start = before.map(|(_, end)| *end).max().unwrap_or_default() + step.think;
         let latency = step.routes.first().map_or(Micros::ZERO, |route| route.latency);
-        ends.push(free.copied().unwrap_or_default() + step.think + latency);
+        times.push((start, start + latency));
     }
-    ends.into_iter().max().unwrap_or_default()
+    times
+}
+
+/// From the start of a run to the end of its last step, likewise.
+pub(crate) fn length(steps: &[Step]) -> Micros {
+    times(steps).into_iter().map(|(_, end)| end).max().unwrap_or_default()
 }
 
 /// What a run does on the stage.
@@ -119,6 +125,17 @@ pub(crate) struct Course {
     pub(crate) steps: Vec<Step>,
     /// As [`Served::cut`].
     pub(crate) cut: bool,
+}
+
+/// A run's course by those of its calls that count; `routes` tells where each can go. `None` where a route is not
+/// known.
+pub(crate) fn course(
+    run: &SampledRun,
+    counts: impl Fn(&SampledCall) -> bool,
+    routes: impl Fn(&SampledCall) -> Option<Vec<Route>>,
+) -> Option<Course> {
+    let Served { calls, cut } = served(run);
+    Some(Course { steps: steps(calls.iter().filter(|call| counts(call)), routes)?, cut })
 }
 
 /// Gives every run that was cut short the rest of one that was not: its steps from the place at which the

@@ -21,7 +21,7 @@ use crate::demand::{Counted, ENOUGH_EVENT_RUNS, Kind};
 use crate::measured::SampledCall;
 use crate::pattern::Pattern;
 use crate::rates::{Rate, Rates};
-use crate::sampled::{Course, complete, length, micros, served, steps, used};
+use crate::sampled::{Course, complete, course, length, micros, used};
 
 /// Runs on stage over all workflows, and of each at least: where hundreds of workflows come, no replay draws
 /// more different ones.
@@ -237,9 +237,8 @@ impl<'a> Stage<'a> {
 
     /// What a run does on the stage. `None` where a draw is not known.
     fn course(&self, run: &SampledRun) -> Option<Course> {
-        let served = served(run);
-        let calls = served.calls.iter().filter(|call| !call.tool || self.props.tools.contains(&call.pool));
-        Some(Course { steps: steps(calls, |call| self.routes(call))?, cut: served.cut })
+        let counts = |call: &SampledCall| !call.tool || self.props.tools.contains(&call.pool);
+        course(run, counts, |call| self.routes(call))
     }
 
     /// Runs as often as they are to be drawn.
@@ -292,8 +291,7 @@ impl<'a> Stage<'a> {
 
     /// Place of the pool that was asked first, where that did not serve the call: the demand was there.
     fn asked(&self, call: &SampledCall) -> Option<usize> {
-        let pool = call.asked_pool.as_ref()?;
-        let id = PoolId::of(pool, call.asked_account.as_ref(), call.asked_region.as_ref());
+        let id = PoolId::asked(call)?;
         let gone = self.change.lost.as_ref().is_some_and(|(lost, _)| *lost == id);
         self.pools.iter().position(|pool| pool.id == id).filter(|_| !gone)
     }
@@ -363,7 +361,8 @@ pub(crate) fn nano_usd(usd: Decimal) -> Option<u64> {
     usd.checked_mul(Decimal::from(1_000_000_000))?.round().to_u64()
 }
 
-fn is_on(pool: &PoolId, call: &SampledCall) -> bool {
+/// Whether a pool served a call.
+pub(crate) fn is_on(pool: &PoolId, call: &SampledCall) -> bool {
     !call.tool && call.pool == pool.pool && call.account == pool.account && call.region == pool.region
 }
 

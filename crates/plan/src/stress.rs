@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use plimsoll_replay::{Case, Outcome, Replay, World, missed, replay_all};
 use rayon::prelude::*;
 use rust_decimal::Decimal;
@@ -17,17 +17,15 @@ use crate::context::{Context, PoolId};
 use crate::demand::Counted;
 use crate::pools::{PoolWork, all_counted, limit_on};
 use crate::quantity::Quantity;
-use crate::rates::{Rates, Rhythm, hour_floor};
+use crate::rates::{Rates, Rhythm};
 use crate::replayed::targets;
 use crate::stage::Stage;
+use crate::timeline::week;
 use crate::{ScenarioResult, StressResult};
 
 /// Instants that are looked at: those that bind a pool, and the busiest hour of each pool that has a fallback,
 /// the earliest first.
 const INSTANTS: usize = 6;
-
-/// Hours of the week after `as_of`, of which one is a pool's busiest.
-const WEEK_HOURS: i64 = 168;
 
 /// Replays of an instant, and minutes of each at most.
 const SEEDS: u64 = 2;
@@ -156,10 +154,7 @@ impl Theatre<'_> {
 
     /// What runs in each hour of the coming week.
     fn week<'r>(&self, rhythm: &Rhythm<'r>) -> Vec<(Timestamp, Rates<'r>)> {
-        let first = hour_floor(self.context.input.as_of);
-        let hours =
-            (1..=WEEK_HOURS).filter_map(|hour| first.checked_add(SignedDuration::from_hours(hour)).ok());
-        hours.map(|at| (at, rhythm.at(at))).collect()
+        week(self.context).map(|at| (at, rhythm.at(at))).collect()
     }
 
     /// The earliest hour of the week at which most runs start that draw on a pool; `None` where none does.

@@ -24,7 +24,7 @@ use crate::timeline::{Instants, Timeline};
 const MAX_WAIT_S: [u64; 4] = [2, 60, 900, 28_800];
 
 /// Tier of a workflow that nobody gave one: internal work, neither favoured nor shed.
-const MIDDLE: u8 = 2;
+pub(crate) const MIDDLE: u8 = 2;
 
 /// Tiers with a floor; the others share the rest.
 const WITH_FLOOR: [u8; 2] = [0, 1];

@@ -8,10 +8,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
-use jiff::{SignedDuration, Timestamp, ToSpan};
+use jiff::{Timestamp, ToSpan};
 
 use crate::context::{Context, PlanError};
-use crate::rates::{Alike, Rates, Rhythm, hour_floor};
+use crate::rates::{Alike, Rate, Rates, Rhythm, hours_after};
 use crate::sweep::Sweep;
 use crate::windows::EventWindows;
 
@@ -35,6 +35,15 @@ pub(crate) struct Timeline<'a> {
     pub(crate) states: Vec<Rates<'a>>,
 }
 
+impl Timeline<'_> {
+    /// The state in which a workflow starts most runs, of equal ones the earliest, with its rate there.
+    pub(crate) fn busiest(&self, workflow: &str) -> Option<(usize, &Rate)> {
+        let rates = self.states.iter().enumerate();
+        let rates = rates.filter_map(|(state, rates)| Some((state, rates.get(workflow)?)));
+        rates.rev().max_by(|one, other| one.1.per_min.cmp(&other.1.per_min))
+    }
+}
+
 /// What is on at an instant.
 #[derive(Debug)]
 struct Instant {
@@ -56,12 +65,11 @@ impl Instants {
         for (index, occurrence) in coming.iter().enumerate() {
             for (start, end) in &occurrence.windows {
                 instants.push((*start, Some(index)));
-                let whole = hours_after(hour_floor(*start)).take_while(|at| at < end);
+                let whole = hours_after(*start).take_while(|at| at < end);
                 instants.extend(whole.map(|at| (at, Some(index))));
             }
         }
-        let week = hours_after(hour_floor(context.input.as_of)).take(WEEK_HOURS);
-        instants.extend(week.map(|at| (at, None)));
+        instants.extend(week(context).map(|at| (at, None)));
         instants.sort_unstable();
         let mut sweep = Sweep::new(coming);
         let told = instants.into_iter().map(|(at, occurrence)| {
@@ -79,11 +87,8 @@ impl Instants {
         rhythm: &Rhythm<'a>,
         workflows: &BTreeSet<&str>,
     ) -> Timeline<'a> {
-        let moves = |occurrence: &EventWindows| {
-            occurrence.workflows.keys().any(|workflow| workflows.contains(workflow.as_str()))
-        };
         let coming = &context.windows.coming;
-        let concerns: Vec<bool> = coming.iter().map(moves).collect();
+        let concerns: Vec<bool> = coming.iter().map(|occurrence| occurrence.moves(workflows)).collect();
         let concerned = |index: &usize| concerns.get(*index).copied().unwrap_or(false);
         let mut line = Timeline::default();
         let mut seen: BTreeMap<(BTreeSet<&str>, Alike), usize> = BTreeMap::new();
@@ -116,11 +121,9 @@ pub(crate) fn days<'a>(
     for ahead in 0..7 {
         days.insert(context.today.checked_add(ahead.days())?, None);
     }
-    let moves = |occurrence: &EventWindows| {
-        occurrence.workflows.keys().any(|workflow| workflows.contains(workflow.as_str()))
-    };
     let coming = context.windows.coming.iter().enumerate();
-    let moving: Vec<(usize, &EventWindows)> = coming.filter(|(_, occurrence)| moves(occurrence)).collect();
+    let moving: Vec<(usize, &EventWindows)> =
+        coming.filter(|(_, occurrence)| occurrence.moves(workflows)).collect();
     for (index, occurrence) in &moving {
         let starts = occurrence.windows.iter().map(|(start, _)| calendar.local_date(*start));
         days.extend(starts.map(|day| (day, Some(*index))));
@@ -134,7 +137,7 @@ pub(crate) fn days<'a>(
     Ok(line)
 }
 
-/// The whole hours after an hour.
-fn hours_after(hour: Timestamp) -> impl Iterator<Item = Timestamp> {
-    (1..).map_while(move |hours| hour.checked_add(SignedDuration::from_hours(hours)).ok())
+/// The hours of the ordinary week.
+pub(crate) fn week(context: &Context<'_>) -> impl Iterator<Item = Timestamp> {
+    hours_after(context.input.as_of).take(WEEK_HOURS)
 }

@@ -3,6 +3,8 @@
 //! A pool that neither the catalog nor telemetry knows would be planned for nothing, or never be found
 //! again. The invariant: what telemetry shows is never refused, whatever the catalog knows.
 
+use std::collections::BTreeSet;
+
 use plimsoll_catalog::PoolKey;
 use plimsoll_toml::{meant, nearest};
 
@@ -12,10 +14,7 @@ use crate::spec::{FILE, ReservationSpec};
 
 /// Refuses the first name that nobody knows.
 pub(crate) fn refuse_unknown(context: &Context<'_>) -> Result<(), SpecError> {
-    let measured: Vec<&str> = context.measured().pools.iter().map(|pool| pool.pool.as_str()).collect();
-    let drawn = context.measured().workflows.iter().flat_map(|workflow| &workflow.draws);
-    let measured: Vec<&str> = measured.into_iter().chain(drawn.map(|draw| draw.pool.as_str())).collect();
-    let names = Names { context, measured };
+    let names = Names { context, measured: measured(context).collect() };
     for pool in &context.spec().pools {
         names.check(&pool.key, "", FILE, &format!("pool `{}`.key", pool.key), pool.line)?;
     }
@@ -30,26 +29,32 @@ pub(crate) fn refuse_unknown(context: &Context<'_>) -> Result<(), SpecError> {
     Ok(())
 }
 
+/// The pools that telemetry shows, each as often as it does.
+fn measured<'c>(context: &'c Context<'_>) -> impl Iterator<Item = &'c str> {
+    let drawn = context.measured().workflows.iter().flat_map(|workflow| &workflow.draws);
+    let drawn = drawn.map(|draw| draw.pool.as_str());
+    context.measured().pools.iter().map(|pool| pool.pool.as_str()).chain(drawn)
+}
+
 struct Names<'c> {
     context: &'c Context<'c>,
-    measured: Vec<&'c str>,
+    measured: BTreeSet<&'c str>,
 }
 
 impl Names<'_> {
     /// `beside` is who else would know a pool, for the message: the spec for the ledger.
     fn check(&self, pool: &str, beside: &str, file: &str, field: &str, line: usize) -> Result<(), SpecError> {
         let catalog = self.context.input.catalog;
-        let mut keys = self.measured.clone();
-        if !beside.is_empty() {
-            keys.extend(self.context.spec().pools.iter().map(|pool| pool.key.as_str()));
-        }
+        let of_spec = self.context.spec().pools.iter().map(|pool| pool.key.as_str());
+        let of_spec = of_spec.filter(|_| !beside.is_empty());
         // Of any day: what was asked for once need not be sold today.
         let sold = |key: PoolKey| catalog.entries().any(|entry| entry.key.covers(&key));
-        if keys.contains(&pool) || pool.parse().is_ok_and(sold) {
+        let known = self.measured.contains(pool) || of_spec.clone().any(|key| key == pool);
+        if known || pool.parse().is_ok_and(sold) {
             return Ok(());
         }
         let of_catalog = || pool.parse().ok().and_then(|key| catalog.did_you_mean(&key));
-        let meant = nearest(pool, keys.iter().copied())
+        let meant = nearest(pool, measured(self.context).chain(of_spec))
             .map(str::to_owned)
             .or_else(|| of_catalog().map(ToString::to_string))
             .map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));

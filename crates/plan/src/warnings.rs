@@ -145,7 +145,6 @@ fn workflows(context: &Context<'_>, found: &mut Vec<Warning>) {
     }
 }
 
-/// Rates of events that are assumed, unknown, or not what the spec says; and growth that is not.
 /// A rate of the spec that is less than an event has been seen to bring, on average over its windows.
 fn below_past(context: &Context<'_>, row: &EventRatePlan, found: &mut Vec<Warning>) {
     let Some(workflow) = context.workflow(&row.workflow) else { return };
@@ -167,6 +166,7 @@ fn below_past(context: &Context<'_>, row: &EventRatePlan, found: &mut Vec<Warnin
     }
 }
 
+/// Rates of events that are assumed, unknown, or not what the spec says; and growth that is not.
 fn rates(context: &Context<'_>, events: &[EventRatePlan], growth: &[GrowthPlan], found: &mut Vec<Warning>) {
     for row in events {
         let (event, name) = (&row.event, &row.workflow);

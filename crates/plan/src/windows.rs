@@ -3,7 +3,7 @@
 //! Pure dates; whoever measures fills [`crate::OccurrenceMeasured`] from them. The invariant: the
 //! windows of one close (three days of one month-end, say) are one occurrence, never three.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use plimsoll_calendar::{Calendar, Rule};
@@ -58,6 +58,11 @@ impl EventWindows {
     #[must_use]
     pub fn contains(&self, at: Timestamp) -> bool {
         self.windows.iter().any(|(start, end)| *start <= at && at < *end)
+    }
+
+    /// Whether it moves any of some workflows.
+    pub(crate) fn moves(&self, workflows: &BTreeSet<&str>) -> bool {
+        self.workflows.keys().any(|workflow| workflows.contains(workflow.as_str()))
     }
 
     /// Whether the other event takes this one's place where both hold.

@@ -14,6 +14,9 @@ const OWN: usize = 3;
 /// Bounds on what a learned prior weighs, in occurrences.
 const WEIGHTS: (f64, f64) = (0.25, 12.0);
 
+/// Degrees of freedom and standard deviation of logs that are believed before any is seen: policy, not evidence.
+pub(crate) const SPREAD: (u32, f64) = (4, 0.25);
+
 /// What is believed before any occurrence is seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Prior {
@@ -32,7 +35,7 @@ pub(crate) struct Prior {
 impl Default for Prior {
     /// 1.8 times the busy hour, give or take a quarter: policy, not evidence.
     fn default() -> Self {
-        Self { mean: 1.8_f64.ln(), weight: 1.0, freedom: 4, spread: 0.25, learned_from: 0 }
+        Self { mean: 1.8_f64.ln(), weight: 1.0, freedom: SPREAD.0, spread: SPREAD.1, learned_from: 0 }
     }
 }
 

@@ -63,6 +63,11 @@ impl Load {
         Quantity::ratio(hours.iter().sum::<u64>(), hours.len() * 60)
     }
 
+    /// Mean runs a minute in a slot; in the plain hour of the week where no such holiday was seen.
+    pub(crate) fn usual(&self, slot: usize, plain: impl FnOnce() -> usize) -> Option<Quantity> {
+        self.mean(slot).or_else(|| self.mean(plain()))
+    }
+
     /// Hours of the history in a slot.
     pub(crate) fn hours(&self, slot: usize) -> usize {
         self.0.get(slot).map_or(0, Vec::len)

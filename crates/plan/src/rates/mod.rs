@@ -24,5 +24,5 @@ pub use document::{EventRatePlan, GrowthAhead, GrowthPlan, GrowthScore, LoadPlan
 pub(crate) use growth::Factor;
 pub(crate) use past::{occurrences, run_minutes};
 pub use peaks::coming_peak;
-pub(crate) use rhythm::{Alike, Learned, Rate, Rates, Rhythm, hour_floor};
+pub(crate) use rhythm::{Alike, Learned, Rate, Rates, Rhythm, hours_after};
 pub(crate) use tell::{event_rates, growth, load};

@@ -7,11 +7,8 @@
 //! coming peak may be: a Student-t, with the prior of `effect` where few were seen. Leaves what a peak is
 //! made of to replay. The invariants: a closed form, and nothing but the peaks themselves.
 
+use crate::rates::effect::SPREAD;
 use crate::rates::student::t_quantile;
-
-/// Degrees of freedom and standard deviation of logs that are believed before any peak is seen: those of
-/// an event's effect. Policy, not evidence.
-const PRIOR: (u32, f64) = (4, 0.25);
 
 /// Shares of a surprise that are tried: from a twentieth to nineteen.
 const STEPS: u32 = 20;
@@ -36,9 +33,9 @@ pub fn coming_peak(past: &[f64], ahead: f64, p: f64) -> Option<f64> {
         return None;
     }
     let logs: Vec<f64> = past.iter().map(|peak| peak.max(mean * IDLE).ln()).collect();
-    let seen = u32::try_from(logs.len() - 1).unwrap_or(u32::MAX - PRIOR.0);
-    let freedom = PRIOR.0 + seen;
-    let believed = f64::from(PRIOR.0) * PRIOR.1.powi(2);
+    let seen = u32::try_from(logs.len() - 1).unwrap_or(u32::MAX - SPREAD.0);
+    let freedom = SPREAD.0 + seen;
+    let believed = f64::from(SPREAD.0) * SPREAD.1.powi(2);
     let followed: Vec<Followed> =
         (1..STEPS).map(|step| follow(&logs, f64::from(step) / f64::from(STEPS))).collect();
     let least = followed.iter().map(|of| of.squares).fold(f64::INFINITY, f64::min);

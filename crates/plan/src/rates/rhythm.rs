@@ -221,7 +221,7 @@ impl<'a> Rhythm<'a> {
 
     /// Runs a minute that a workflow starts in ordinary hours of a kind, before growth: the mean, exact.
     pub(crate) fn usual(&self, learned: &Learned<'_>, alike: Alike) -> Option<Quantity> {
-        learned.load.mean(alike.slot).or_else(|| learned.load.mean(alike.plain))
+        learned.load.usual(alike.slot, || alike.plain)
     }
 
     /// Growth of a workflow until hours of a kind.
@@ -237,8 +237,7 @@ impl<'a> Rhythm<'a> {
     /// Mean rate of that hour of the week outside the workflow's own events, grown.
     fn ordinary(&self, learned: &Learned<'_>, at: Timestamp) -> Option<Rate> {
         let slot = self.hours.slot(self.context, at);
-        let holiday = learned.load.mean(slot);
-        let usual = holiday.or_else(|| learned.load.mean(Hours::plain(self.context, at)))?;
+        let usual = learned.load.usual(slot, || Hours::plain(self.context, at))?;
         let growth = self.growth(learned, at);
         let rate = Rate {
             per_min: usual.clone(),
@@ -313,4 +312,10 @@ impl<'a> Rhythm<'a> {
 pub(crate) fn hour_floor(at: Timestamp) -> Timestamp {
     let seconds = at.as_second();
     Timestamp::from_second(seconds - seconds.rem_euclid(3600)).unwrap_or(at)
+}
+
+/// The starts of the UTC hours after an instant.
+pub(crate) fn hours_after(at: Timestamp) -> impl Iterator<Item = Timestamp> {
+    let hour = hour_floor(at);
+    (1..).map_while(move |hours| hour.checked_add(SignedDuration::from_hours(hours)).ok())
 }

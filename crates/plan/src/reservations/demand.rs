@@ -21,8 +21,8 @@ use crate::horizon::Horizon;
 use crate::measured::SampledCall;
 use crate::quantity::Quantity;
 use crate::rates::{Rates, Rhythm};
-use crate::sampled::{Course, complete, micros, served, steps, used};
-use crate::stage::bursts;
+use crate::sampled::{Course, complete, course, micros, times, used};
+use crate::stage::{bursts, is_on};
 
 /// Parts of a dollar that demand in dollars is counted in.
 pub(super) const NANO: u64 = 1_000_000_000;
@@ -86,9 +86,7 @@ impl Demand {
         let mut rates: Vec<(Option<String>, Rates<'_>)> = Vec::new();
         let mut place = Vec::with_capacity(horizon.states.len());
         for state in &horizon.states {
-            let on = state.on.iter().filter_map(|index| context.windows.coming.get(*index));
-            let active: Vec<_> =
-                on.filter(|on| names.iter().any(|name| on.workflows.contains_key(*name))).collect();
+            let active: Vec<_> = state.active(context).filter(|on| on.moves(&names)).collect();
             let events: BTreeSet<&str> = active.iter().map(|on| on.event.as_str()).collect();
             place.push(*seen.entry((events, state.alike)).or_insert_with(|| {
                 let event =
@@ -168,7 +166,7 @@ fn part(event: Option<&str>, hours: &[(&Hour, u64)], all: u64) -> Option<Part> {
 }
 
 /// The lengths of windows that any count of units is enforced by, seconds.
-fn lengths(unit: &Unit, member: &Member<'_>) -> Vec<u32> {
+pub(super) fn lengths(unit: &Unit, member: &Member<'_>) -> Vec<u32> {
     let shrinking: BTreeSet<u32> = unit.windows.iter().map(|window| window.shortest_s).collect();
     if shrinking.is_empty() { vec![window_of(unit, member)] } else { shrinking.into_iter().collect() }
 }
@@ -179,6 +177,11 @@ pub(super) fn window_of(unit: &Unit, member: &Member<'_>) -> u32 {
     let counts = unit.carries.measure();
     let limit = member.entry.and_then(|entry| entry.dimensions.iter().find(|limit| limit.counts == counts));
     limit.map_or(60, |limit| limit.window_s.max(1))
+}
+
+/// The window by which so many units are enforced, seconds; none are like one.
+pub(super) fn enforced_over(unit: &Unit, member: &Member<'_>, units: u64) -> u32 {
+    unit.window(units.max(1)).map_or_else(|| window_of(unit, member), |window| window.shortest_s)
 }
 
 /// Runs to draw from.
@@ -223,15 +226,10 @@ impl<'a> Cast<'a> {
         let workflows: Vec<&str> = workflows.collect();
         let mut sets: Vec<Set<'_>> = Vec::new();
         for name in &workflows {
-            let amount = |call: &SampledCall| carried(context, member, unit, call);
-            let course = |run: &&SampledRun| {
-                let served = served(run);
-                let calls = served.calls.iter().filter(|call| !call.tool);
-                let steps = steps(calls, |call| Some(vec![route(call, amount(call)?)?]))?;
-                Some(Course { steps, cut: served.cut })
-            };
+            let routes = |call: &SampledCall| Some(vec![route(call, carried(context, member, unit, call)?)?]);
             let of = |runs: &[&SampledRun]| {
-                let mut courses: Vec<Course> = runs.iter().filter_map(course).collect();
+                let courses = runs.iter().filter_map(|run| course(run, |call| !call.tool, routes));
+                let mut courses: Vec<Course> = courses.collect();
                 complete(&mut courses);
                 let steps = courses.into_iter().map(|course| course.steps);
                 steps.filter(|steps| !steps.is_empty()).collect::<Vec<_>>()
@@ -317,10 +315,10 @@ impl<'a> Cast<'a> {
     }
 
     /// What workflows of that tier or a more urgent one draw a minute: the percentile of a run's draw x runs a
-    /// minute. Work that is on demand today has no floor in units: it is bought for cost alone.
+    /// minute.
     fn floor(&self, context: &Context<'_>, member: &Member<'_>, rates: &Rates<'_>, tier: u8) -> Quantity {
-        let urgent = |name: &str| !member.on_demand && context.tier(name).is_some_and(|of| of <= tier);
-        let floors = rates.iter().filter(|(name, _)| urgent(name)).filter_map(|(name, rate)| {
+        let urgent = rates.iter().filter(|(name, _)| member.has_floor(context, name, tier));
+        let floors = urgent.filter_map(|(name, rate)| {
             let sample = self.drawing.get(*name)?.sample(rate.event.as_deref())?;
             Some(&percentile(&sample.totals, &context.spec().policy.percentile) * &rate.per_min)
         });
@@ -354,14 +352,10 @@ fn carried(context: &Context<'_>, member: &Member<'_>, unit: &Unit, call: &Sampl
 /// Whether a call was meant for a deployment: it was served there, or asked it first, or went where those go that
 /// do not fit in.
 pub(super) fn is_for(member: &Member<'_>, call: &SampledCall) -> bool {
-    let served = |id: &PoolId| call.pool == id.pool && call.account == id.account && call.region == id.region;
-    let asked = |id: &PoolId| {
-        call.asked_pool.as_ref() == Some(&id.pool)
-            && call.asked_account == id.account
-            && call.asked_region == id.region
-    };
-    !call.tool
-        && (member.serves.iter().any(|id| served(id) || asked(id)) || member.spills_to.iter().any(served))
+    let served = |id: &PoolId| is_on(id, call);
+    let asked = PoolId::asked(call);
+    member.serves.iter().any(|id| served(id) || asked.as_ref() == Some(id))
+        || member.spills_to.iter().any(served)
 }
 
 /// A call as a step has it: only what it draws and how long it takes matter here.
@@ -372,19 +366,9 @@ fn route(call: &SampledCall, amount: u64) -> Option<Route> {
 
 /// When each call that draws anything starts, without any wait, and what it draws.
 fn drawn(steps: &[Step]) -> Vec<(Micros, u64)> {
-    let mut ends: Vec<Micros> = Vec::with_capacity(steps.len());
-    let mut drawn = Vec::new();
-    for step in steps {
-        let free = step.after.iter().filter_map(|before| ends.get(*before as usize)).copied().max();
-        let start = free.unwrap_or(Micros::ZERO) + step.think;
-        let route = step.routes.first();
-        ends.push(start + route.map_or(Micros::ZERO, |route| route.latency));
-        let amount = route.and_then(|route| route.draws.first()).map_or(0, |draw| draw.settlement);
-        if amount > 0 {
-            drawn.push((start, amount));
-        }
-    }
-    drawn
+    let amount = |step: &Step| step.routes.first()?.draws.first().map(|draw| draw.settlement);
+    let drawn = steps.iter().zip(times(steps));
+    drawn.filter_map(|(step, (start, _))| Some((start, amount(step).filter(|amount| *amount > 0)?))).collect()
 }
 
 #[cfg(test)]

@@ -60,6 +60,12 @@ impl Member<'_> {
         }
     }
 
+    /// Whether units keep a floor for a workflow: for tiers as urgent as that one. Work that is on demand today has
+    /// no floor in units: it is bought for cost alone.
+    pub(crate) fn has_floor(&self, context: &Context<'_>, workflow: &str, tier: u8) -> bool {
+        !self.on_demand && context.tier(workflow).is_some_and(|of| of <= tier)
+    }
+
     /// Workflows that draw on it.
     pub(crate) fn workflows<'c>(&self, context: &'c Context<'_>) -> BTreeSet<&'c str> {
         let drawing = self.serves.iter().flat_map(|id| context.index.drawing(id));

@@ -99,8 +99,8 @@ fn busiest(
     let mut seen = BTreeSet::new();
     let states = horizon.states.iter().filter(|state| seen.insert((state.alike, state.on.clone())));
     let at = |state: &crate::horizon::State| -> Quantity {
-        let on = state.on.iter().filter_map(|index| context.windows.coming.get(*index));
-        let rates = rhythm.of(state.at, &on.collect::<Vec<_>>(), &names);
+        let active: Vec<_> = state.active(context).collect();
+        let rates = rhythm.of(state.at, &active, &names);
         drawn.iter().filter_map(|(name, draw)| Some(draw * &rates.get(*name)?.per_min)).sum()
     };
     states.map(at).max().filter(|_| !drawn.is_empty()).map(|most| most.ceil())

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use plimsoll_catalog::Unit;
 
 use super::curve::Curve;
-use super::demand::{Part, window_of};
+use super::demand::{Part, lengths};
 use super::group::Member;
 use crate::PoolMeasured;
 use crate::context::{Context, PoolId};
@@ -34,8 +34,8 @@ fn minutes<'a>(pool: &'a PoolMeasured, unit: &Unit) -> Option<Minutes<'a>> {
 pub(super) fn covered(context: &Context<'_>, member: &Member<'_>) -> u64 {
     let pools = member.serves.iter().filter_map(|id| context.pool_measured(id));
     let of = |pool: &PoolMeasured| {
-        let busy = member.unit.and_then(|unit| minutes(pool, unit)).map_or(0, |minutes| minutes.covered);
-        busy.max(pool.minutes_covered)
+        let minutes = member.unit.and_then(|unit| minutes(pool, unit));
+        minutes.map_or(pool.minutes_covered, |minutes| minutes.covered)
     };
     pools.map(of).max().unwrap_or(0)
 }
@@ -60,15 +60,9 @@ pub(super) fn curve(context: &Context<'_>, member: &Member<'_>, window_s: u32) -
 pub(super) fn used(context: &Context<'_>, members: &[Member<'_>], held: u64) -> Option<Quantity> {
     let mut used = None;
     for member in members {
-        let (Some(unit), Some(throughput)) = (member.unit, member.unit.and_then(|unit| unit.throughput))
-        else {
-            continue;
-        };
-        let Some(curve) = curve(context, member, 60) else { continue };
         // No deployment gives more than all that is held.
-        let capacity = Quantity::from(throughput.saturating_mul(held) * 60)
-            .over(&u64::from(unit.per_s.max(1)).into())?
-            .floor();
+        let Some(capacity) = member.unit.and_then(|unit| unit.budget(held, 60)) else { continue };
+        let Some(curve) = curve(context, member, 60) else { continue };
         used = Some(used.unwrap_or_default() + curve.used(capacity)?);
     }
     used
@@ -82,12 +76,10 @@ pub(super) fn parts(
     member: &Member<'_>,
 ) -> Option<Vec<Part>> {
     let unit = member.unit?;
-    let mut lengths: BTreeSet<u32> = unit.windows.iter().map(|window| window.shortest_s).collect();
-    if lengths.is_empty() {
-        lengths.insert(window_of(unit, member));
-    }
-    let curves: Vec<Curve> =
-        lengths.into_iter().map(|length| curve(context, member, length)).collect::<Option<_>>()?;
+    let curves: Vec<Curve> = lengths(unit, member)
+        .into_iter()
+        .map(|length| curve(context, member, length))
+        .collect::<Option<_>>()?;
     let seconds = covered(context, member) * 60;
     let floors = [0, 1].map(|tier| floor(context, rhythm, horizon, member, tier));
     Some(vec![Part { event: None, share: Quantity::one(), seconds, curves, floors }])
@@ -101,9 +93,7 @@ fn floor(
     member: &Member<'_>,
     tier: u8,
 ) -> Quantity {
-    let urgent = |name: &&str| {
-        !member.on_demand && member.takes(context, name) && context.tier(name).is_some_and(|of| of <= tier)
-    };
+    let urgent = |name: &&str| member.takes(context, name) && member.has_floor(context, name, tier);
     let names: BTreeSet<&str> = member.workflows(context).into_iter().filter(urgent).collect();
     let Some(measure) = member.unit.map(|unit| format!("settlement.{}", unit.carries.measure())) else {
         return Quantity::zero();

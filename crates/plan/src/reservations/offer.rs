@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 
 use plimsoll_catalog::{HOURS_PER_MONTH, Unit};
 
+use super::curve::MONTH_S;
 use super::demand::{Demand, Part, window_of};
 use super::group::{Group, Member};
 use super::measured;
 use super::prices::{TermPrice, on_demand, terms};
-use super::search::{Costed, Question, full_month};
+use super::search::{Costed, Question, carried_in};
 use crate::context::Context;
 use crate::horizon::Horizon;
 use crate::quantity::Quantity;
@@ -137,11 +138,14 @@ impl<'g> Market<'g> {
         !self.terms.is_empty() && !self.loads.is_empty() && self.loads.iter().all(priced)
     }
 
-    /// The best offer, of equal ones the shortest term; with the floors of tiers 0 and 1 covered, or by
-    /// cost alone.
-    pub(super) fn best(&self, protects: bool) -> Option<Offer> {
-        let offers = self.terms.iter().filter_map(|term| self.offer(term, protects, None));
-        offers.reduce(|best, offer| if offer.saving() > best.saving() { offer } else { best })
+    /// The term of that name.
+    pub(super) fn term(&self, name: &str) -> Option<&TermPrice> {
+        self.terms.iter().find(|term| term.name == name)
+    }
+
+    /// The best counts of every term, with the floors of tiers 0 and 1 covered, or by cost alone.
+    pub(super) fn offers(&self, protects: bool) -> Vec<Offer> {
+        self.terms.iter().filter_map(|term| self.offer(term, protects, None)).collect()
     }
 
     /// The best counts for a term, or this count where there is one deployment.
@@ -153,7 +157,7 @@ impl<'g> Market<'g> {
             on_demand: Quantity::zero(),
             used: None,
             break_even: self.break_even(term),
-            floors: Vec::new(),
+            floors: self.floors(term.hours, 1),
             seconds: 0,
         };
         let mut used = Quantity::zero();
@@ -176,7 +180,6 @@ impl<'g> Market<'g> {
             used = used + &question.used(costed.units).unwrap_or_default() * &costed.units.into();
             offer.on_demand = offer.on_demand + question.all_on_demand();
             offer.seconds = offer.seconds.max(parts.iter().map(|part| part.seconds).sum());
-            offer.floors.push(Question { protects: Some(1), ..question }.floor_units());
             offer.counts.push(costed);
         }
         offer.used = used.over(&offer.units().into());
@@ -197,7 +200,7 @@ impl<'g> Market<'g> {
     /// The break-even of a term, of the first deployment.
     pub(super) fn break_even(&self, term: &TermPrice) -> Option<Quantity> {
         let load = self.loads.first()?;
-        let full = &full_month(load.member.unit?)? * load.on_demand.as_ref()?;
+        let full = &carried_in(load.member.unit?, MONTH_S)? * load.on_demand.as_ref()?;
         break_even(&term.unit_month, &full)
     }
 
@@ -213,6 +216,11 @@ impl<'g> Market<'g> {
             .filter(|units| *units > 0)
             .collect()
     }
+}
+
+/// The offer that saves most, of equal ones the shortest term.
+pub(super) fn best(offers: &[Offer]) -> Option<&Offer> {
+    offers.iter().reduce(|best, offer| if offer.saving() > best.saving() { offer } else { best })
 }
 
 /// A question that no cost answers.

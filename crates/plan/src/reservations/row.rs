@@ -2,15 +2,16 @@
 //!
 //! The invariant: a row's costs are all of the same demand, that of its own term.
 
-use plimsoll_catalog::{HOURS_PER_MONTH, Unit};
+use plimsoll_catalog::HOURS_PER_MONTH;
 use rayon::prelude::*;
 
 use super::curve::Curve;
+use super::demand::enforced_over;
 use super::group::{Group, Member, groups};
 use super::instead::before_it_lapses;
 use super::measured::{covered, curve, used};
-use super::offer::{Market, Offer};
-use super::search::Costed;
+use super::offer::{Market, Offer, best};
+use super::search::{Costed, carried_in};
 use super::tell;
 use crate::context::Context;
 use crate::horizon::Horizon;
@@ -80,7 +81,7 @@ fn row(context: &Context<'_>, rhythm: &Rhythm<'_>, horizon: &Horizon, group: &Gr
     }
     let market = Market::of(context, rhythm, horizon, group);
     let term = plan.term.clone().unwrap_or_default();
-    let held_term = market.terms.iter().find(|price| price.name == term);
+    let held_term = market.term(&term);
     let price_of = |units: u64| Some(&held_term?.unit_month * &Quantity::from(units));
     plan.held_cost_usd = (held > 0).then(|| price_of(held)).flatten().as_ref().map(usd);
     plan.monthly_cost_usd = plan.held_cost_usd.clone();
@@ -112,12 +113,13 @@ fn row(context: &Context<'_>, rhythm: &Rhythm<'_>, horizon: &Horizon, group: &Gr
         .zip(&floors)
         .map(|(member, floor)| Deployment { pool: member.key.to_string(), units: 0, floor_units: *floor })
         .collect();
-    let best = if market.is_priced() { market.best(true).zip(market.best(false)) } else { None };
-    let recommended = match best {
+    let [offers, by_cost] =
+        [true, false].map(|protects| if market.is_priced() { market.offers(protects) } else { Vec::new() });
+    let recommended = best(&offers).zip(best(&by_cost));
+    match recommended {
         Some((best, cheapest)) => {
             row.saving = best.saving();
-            priced(context, group, &market, plan, covered, (&best, &cheapest));
-            Some(best)
+            priced(context, group, &market, plan, covered, (offers.as_slice(), best, cheapest));
         }
         None => {
             let floor = plan.floor_units.min(held);
@@ -130,10 +132,9 @@ fn row(context: &Context<'_>, rhythm: &Rhythm<'_>, horizon: &Horizon, group: &Gr
                 "{}; what the same tokens cost on demand is not known, so use alone is judged, by policy.idle_reservation",
                 tell::use_of(plan, covered, None)
             );
-            None
         }
-    };
-    plan.load_duration = drawn(context, group, &market, recommended.as_ref());
+    }
+    plan.load_duration = drawn(context, group, &market, recommended.map(|(best, _)| best));
     plan.action = action(held, plan.recommended).to_owned();
     if covered < ENOUGH_MINUTES {
         plan.action = if plan.action == "hold" { "hold" } else { "unknown" }.to_owned();
@@ -152,8 +153,7 @@ fn row(context: &Context<'_>, rhythm: &Rhythm<'_>, horizon: &Horizon, group: &Gr
 
 /// Hours of the term of that name, else of the shortest that is priced, else of a month.
 fn term_hours(market: &Market<'_>, term: &str) -> u32 {
-    let named = market.terms.iter().find(|price| price.name == term);
-    named.or(market.terms.first()).map_or(HOURS_PER_MONTH, |price| price.hours)
+    market.term(term).or(market.terms.first()).map_or(HOURS_PER_MONTH, |price| price.hours)
 }
 
 /// What is known of a group before anything is computed.
@@ -169,7 +169,6 @@ fn begun(context: &Context<'_>, group: &Group<'_>) -> ReservationPlan {
     let untold = |of: fn(&crate::context::PoolId) -> Option<&String>| {
         first.and_then(|member| member.serves.iter().find_map(of).cloned())
     };
-    let window = |unit: &Unit| first.map_or(60, |member| super::demand::window_of(unit, member));
     ReservationPlan {
         pool: first.map(|member| member.key.to_string()).unwrap_or_default(),
         account: group.account.clone().or_else(|| untold(|id| id.account.as_ref())),
@@ -180,9 +179,7 @@ fn begun(context: &Context<'_>, group: &Group<'_>) -> ReservationPlan {
         term: group.held.first().map(|held| held.term.clone()),
         until: group.held.iter().filter_map(|held| held.until).min(),
         action: "unknown".to_owned(),
-        window_s: unit.map_or(60, |unit| {
-            unit.window(held.max(1)).map_or_else(|| window(unit), |window| window.shortest_s)
-        }),
+        window_s: first.zip(unit).map_or(60, |(member, unit)| enforced_over(unit, member, held)),
         retires: entry.and_then(|entry| entry.retires).filter(|day| *day >= context.today),
         bound_to,
         ..ReservationPlan::default()
@@ -196,11 +193,11 @@ fn priced(
     market: &Market<'_>,
     plan: &mut ReservationPlan,
     covered: u64,
-    (best, cheapest): (&Offer, &Offer),
+    (offers, best, cheapest): (&[Offer], &Offer, &Offer),
 ) {
     let (held, units) = (plan.held, best.units());
     let single = market.loads.len() == 1;
-    let held_term = market.terms.iter().find(|term| Some(&term.name) == plan.term.as_ref());
+    let held_term = plan.term.as_deref().and_then(|term| market.term(term));
     let held_offer =
         held_term.filter(|_| single && held > 0).and_then(|term| market.offer(term, true, Some(held)));
     plan.recommended = units;
@@ -238,38 +235,37 @@ fn priced(
     told.extend(tell::left_out(context, group));
     told.extend(tell::not_on_offer(context, group, market));
     plan.reason = told.join("; ");
-    plan.alternatives = alternatives(market, best, held_offer);
+    plan.alternatives = alternatives(market, offers, best, held_offer);
     if units > 0 || held == 0 {
         plan.term = Some(best.term.name.clone());
     }
 }
 
 /// None, the best count of every other term, the next counts of this one, and what is held.
-fn alternatives(market: &Market<'_>, best: &Offer, held: Option<Offer>) -> Vec<Alternative> {
-    let mut offers: Vec<Offer> = Vec::new();
-    let none = Offer {
-        counts: Vec::new(),
-        used: None,
-        // What costs nothing has no break-even.
-        break_even: None,
-        floors: best.floors.clone(),
-        ..best.clone()
-    };
-    let other_terms = market.terms.iter().filter(|term| term.name != best.term.name);
-    offers.extend(other_terms.filter_map(|term| market.offer(term, true, None)));
-    let next = market.neighbours(best.units()).into_iter();
-    offers.extend(next.filter_map(|units| market.offer(&best.term, true, Some(units))));
-    offers.extend(held);
+fn alternatives(
+    market: &Market<'_>,
+    offers: &[Offer],
+    best: &Offer,
+    held: Option<Offer>,
+) -> Vec<Alternative> {
     let mut rows: Vec<Alternative> = Vec::new();
     if best.units() > 0 {
         rows.push(Alternative {
+            units: 0,
+            term: best.term.name.clone(),
             monthly_cost_usd: usd(&best.on_demand),
             overflow_usd: Some(usd(&best.on_demand)),
+            utilization: None,
+            // What costs nothing has no break-even.
+            break_even: None,
             covers_floors: best.floors.iter().all(|floor| *floor == 0),
-            ..tell::alternative(&none)
         });
     }
-    for offer in offers.iter().filter(|offer| offer.units() > 0) {
+    let other_terms = offers.iter().filter(|offer| offer.term.name != best.term.name);
+    let next = market.neighbours(best.units()).into_iter();
+    let next: Vec<Offer> =
+        next.filter_map(|units| market.offer(&best.term, true, Some(units))).chain(held).collect();
+    for offer in other_terms.chain(&next).filter(|offer| offer.units() > 0) {
         let row = tell::alternative(offer);
         let is_best = row.units == best.units() && row.term == best.term.name;
         if !is_best && !rows.iter().any(|other| (other.units, &other.term) == (row.units, &row.term)) {
@@ -307,16 +303,12 @@ fn drawn(
     offer: Option<&Offer>,
 ) -> Vec<(f64, f64)> {
     let Some((member, load)) = group.members.first().zip(market.loads.first()) else { return Vec::new() };
-    let Some((unit, throughput)) = member.unit.and_then(|unit| Some((unit, unit.throughput?))) else {
-        return Vec::new();
-    };
+    let Some(unit) = member.unit else { return Vec::new() };
     let hours = offer.map_or(HOURS_PER_MONTH, |offer| offer.term.hours);
     let (window, curve) = match &load.replayed {
         Some(_) => {
             let parts = load.parts(hours);
-            let held = unit.window(offer.map_or(1, |offer| offer.units().max(1)));
-            let window =
-                held.map_or_else(|| super::demand::window_of(unit, member), |window| window.shortest_s);
+            let window = enforced_over(unit, member, offer.map_or(1, Offer::units));
             let curves =
                 parts.iter().filter_map(|part| part.curves.iter().find(|curve| curve.window_s == window));
             (window, Curve::joined(window, curves))
@@ -326,11 +318,8 @@ fn drawn(
             None => return Vec::new(),
         },
     };
-    let a_unit = Quantity::from(throughput * u64::from(window)).over(&u64::from(unit.per_s.max(1)).into());
-    let units = |amount: u64| {
-        let units = a_unit.as_ref().and_then(|a_unit| Quantity::from(amount).over(a_unit));
-        units.map_or(0.0, |units| units.to_f64())
-    };
+    let Some(a_unit) = carried_in(unit, window.into()) else { return Vec::new() };
+    let units = |amount: u64| Quantity::from(amount).over(&a_unit).map_or(0.0, |units| units.to_f64());
     let shares = FINE.into_iter().chain((1..=100).map(|percent| percent * 100));
     shares.map(|share| (share as f64 / 1e4, units(curve.reached(share, 10_000)))).collect()
 }
@@ -356,12 +345,10 @@ fn by_use(context: &Context<'_>, group: &Group<'_>, used: Option<&Quantity>) -> 
     let fewest = || {
         let unit = member.unit?;
         let curve = curve(context, member, 60)?;
-        let capacity =
-            |units: u64| Some(unit.capacity(units).saturating_mul(60) / u64::from(unit.per_s.max(1)));
-        let a_unit = capacity(1)?;
+        let a_unit = unit.budget(1, 60)?;
         let wanted = curve.reached(1, 20).div_ceil(a_unit.max(1));
         let count = unit.sold(&num_rational::Ratio::from(u128::from(wanted)))?.min(held);
-        let fills = curve.used(capacity(count)?)? >= *idle;
+        let fills = curve.used(unit.budget(count, 60)?)? >= *idle;
         Some(if wanted > 0 && fills { count } else { 0 })
     };
     fewest().unwrap_or(held)

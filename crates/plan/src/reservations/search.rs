@@ -8,7 +8,7 @@
 use num_rational::Ratio;
 use plimsoll_catalog::{Carries, Unit};
 
-use super::curve::{Curve, MONTH_S};
+use super::curve::Curve;
 use super::demand::{NANO, Part};
 use crate::quantity::Quantity;
 
@@ -117,8 +117,7 @@ impl Question<'_> {
     fn floor_of(&self, part: &Part) -> u64 {
         let floor = self.protects.and_then(|tier| part.floors.get(tier)).filter(|floor| !floor.is_zero());
         let units = |floor: &Quantity| {
-            let served = Quantity::from(self.unit.throughput? * scale(self.unit));
-            let wanted = (floor * &Quantity::ratio(self.unit.per_s, 60)?).over(&served)?;
+            let wanted = floor.over(&carried_in(self.unit, 60)?)?;
             self.unit.sold(&Ratio::from(u128::from(wanted.ceil())))
         };
         floor.and_then(units).unwrap_or(0)
@@ -173,35 +172,28 @@ impl Question<'_> {
         &(&above.unwrap_or_default() * &part.share) * self.on_demand
     }
 
-    /// For each event the best count of the hour from each count on: its place, or that count itself where
-    /// units are not sold by the hour.
+    /// For each event the best count of the hour from each count on, or that count itself where units are not
+    /// sold by the hour.
     fn events(&self, counts: &[u64]) -> Vec<Event<'_>> {
         let of = |part| {
             let floor = self.floor_of(part);
-            let mut best: Vec<usize> = (0..counts.len()).collect();
-            if let Some(hourly) = self.hourly_month {
-                let a_unit = hourly * &part.share;
-                let cost = |units: u64| &a_unit * &Quantity::from(units) + self.overflow(part, units);
-                let mut cheapest: Option<(Quantity, usize)> = None;
-                for (index, units) in counts.iter().enumerate().rev() {
-                    let cost = cost(*units);
-                    let better = cheapest.as_ref().is_none_or(|(least, _)| cost <= *least);
-                    if (*units >= floor && better) || cheapest.is_none() {
-                        cheapest = Some((cost, index));
-                    }
-                    if let (Some(best), Some((_, cheapest))) = (best.get_mut(index), &cheapest) {
-                        *best = *cheapest;
-                    }
+            let a_unit = self.hourly_month.map(|hourly| hourly * &part.share);
+            let mut best = counts.to_vec();
+            if let Some(a_unit) = &a_unit {
+                let mut cheapest: Option<(Quantity, u64)> = None;
+                for units in best.iter_mut().rev() {
+                    let cost = a_unit * &Quantity::from(*units) + self.overflow(part, *units);
+                    let (least, held) = match cheapest {
+                        Some((least, held)) if *units < floor || cost > least => (least, held),
+                        _ => (cost, *units),
+                    };
+                    cheapest = Some((least, held));
+                    *units = held;
                 }
-                return Event { part, best: self.tops(counts, &best), a_unit: Some(a_unit) };
             }
-            Event { part, best: self.tops(counts, &best), a_unit: None }
+            Event { part, best, a_unit }
         };
         self.parts.iter().filter(|part| part.event.is_some()).map(of).collect()
-    }
-
-    fn tops(&self, counts: &[u64], best: &[usize]) -> Vec<u64> {
-        best.iter().filter_map(|index| counts.get(*index)).copied().collect()
     }
 
     fn costed(&self, units: u64, index: usize, events: &[Event<'_>]) -> Costed {
@@ -238,11 +230,11 @@ fn scale(unit: &Unit) -> u64 {
     if unit.carries == Carries::Usd { NANO } else { 1 }
 }
 
-/// What one unit carries in a month.
-pub(super) fn full_month(unit: &Unit) -> Option<Quantity> {
+/// What one unit carries in so many seconds, as demand is counted.
+pub(super) fn carried_in(unit: &Unit, seconds: u64) -> Option<Quantity> {
     let a_second =
         Quantity::ratio(u128::from(unit.throughput?) * u128::from(scale(unit)), unit.per_s.max(1))?;
-    Some(&a_second * &MONTH_S.into())
+    Some(&a_second * &seconds.into())
 }
 
 #[cfg(test)]

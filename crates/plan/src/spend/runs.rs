@@ -110,8 +110,8 @@ fn in_events(
         let Some(state) = horizon.states.get(stretch.state).filter(|state| !state.on.is_empty()) else {
             continue;
         };
-        let on = state.on.iter().filter_map(|index| context.windows.coming.get(*index));
-        let active: Vec<&EventWindows> = on.filter(|on| on.workflows.contains_key(name)).collect();
+        let active: Vec<&EventWindows> =
+            state.active(context).filter(|on| on.workflows.contains_key(name)).collect();
         let Some(event) = rhythm.mover(name, &active) else { continue };
         *moved.entry((state.alike, stretch.month)).or_default() += stretch.seconds;
         // A rate that is not known is none: the plan warns of it.
@@ -134,7 +134,7 @@ fn runs(per_min: Decimal, seconds: u64) -> Decimal {
 }
 
 /// The decimal nearest to a fraction, to eighteen places.
-pub(super) fn decimal(value: &Quantity) -> Option<Decimal> {
+fn decimal(value: &Quantity) -> Option<Decimal> {
     let ratio = value.to_ratio()?;
     let of = |part: &u128| Decimal::try_from_i128_with_scale(i128::try_from(*part).ok()?, 0).ok();
     Some(of(ratio.numer())?.checked_div(of(ratio.denom())?)?.round_dp(18))

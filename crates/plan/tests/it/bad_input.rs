@@ -241,6 +241,24 @@ fn two_days_are_no_plan() {
     check(&measured);
 }
 
+/// Protects from an answer that looks like a plan: what was hardly measured is put under no stress, not even where
+/// the busiest hour of a pool with a fallback could be replayed.
+#[test]
+fn two_days_are_put_under_no_stress() {
+    let mut measured = crate::replay::with_runs();
+    let hour = |hour| (measured.history.from + jiff::SignedDuration::from_hours(hour), 60);
+    measured.workflows[0].hourly_starts = (0..28 * 24).map(hour).collect();
+    let fallback = "fallback = { pool = \"aws.bedrock/runtime/geo/claude-sonnet-4.5\" }";
+    let spec = CLOSE.replace("lead_time = \"21d\"", &format!("lead_time = \"21d\"\n{fallback}"));
+    let told = |measured: &Measured| {
+        let plan = crate::world::plan(&spec, "", measured);
+        (!plan.stress.is_empty(), !plan.scenarios.is_empty())
+    };
+    assert_eq!(told(&measured), (true, true));
+    measured.history.days_with_runs = 2;
+    assert_eq!(told(&measured), (false, false));
+}
+
 /// Protects "missing is not zero": a workflow whose usage is unknown has no figure of tokens, and is named.
 #[test]
 fn a_workflow_without_usage_has_no_tokens() {

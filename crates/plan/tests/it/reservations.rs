@@ -188,6 +188,54 @@ fn s7_bought_when_it_is_used() {
     }
 }
 
+/// Protects the chart of units that carry dollars: two dollars a minute are two units of a dollar a minute.
+#[test]
+fn units_of_dollars_are_counted_in_dollars() {
+    let text = r#"
+        edition = "2026-11"
+        provider = "acme"
+        product = "provisioned"
+        [limits]
+        units = [{ name = "usd_per_min", counts = "usd", window_s = 60, from_units = true }]
+        [meter.plain]
+        unset_max_output = "unknown"
+        refused = "unknown"
+        admission.tokens = { input_uncached = 1 }
+        settlement.tokens = { input_uncached = 1 }
+        [unit.u]
+        name = "U"
+        carries = "usd"
+        throughput = 1
+        per_s = 60
+        min = 1
+        increment = 1
+        term = [{ name = "1-month", hours = 730, price = [{ usd = "29200" }] }]
+        [source.page]
+        title = "by hand"
+        read_on = "2026-11-01"
+        confidence = "own_page"
+        [common]
+        sources = ["page"]
+        [[entry]]
+        scopes = ["global"]
+        models = ["m"]
+        limits = "units"
+        meter = "plain"
+        unit = "u"
+        prices = [{ input = "100", output = "100" }]
+    "#;
+    let catalog = Catalog::load([("acme.toml", text)]).unwrap();
+    let key = "acme/provisioned/global/m";
+    // A dime a call, twenty calls a minute.
+    let shape = Shape { input: 1000, cached: 0, output: 0 };
+    let measured = measured(vec![steady("copilot", 0, key, 20, shape)], vec![pool(key, shape)]);
+    let plan = planned(&held(key, 3, ""), &measured, &catalog);
+    let row = one(&plan);
+    assert_eq!((row.basis.as_deref(), row.floor_units), (Some("replayed"), 2));
+    let half = row.load_duration.iter().find(|(share, _)| (share - 0.5).abs() < 1e-9).unwrap().1;
+    assert!((1.5..2.5).contains(&half), "{half}");
+}
+
 const PTU: &str = "azure.ai.openai/provisioned/datazone/gpt-5.2";
 const TINY: Shape = Shape { input: 2000, cached: 0, output: 100 };
 

@@ -3,6 +3,7 @@
 use plimsoll_catalog::UnitWindow;
 use proptest::prelude::*;
 
+use super::super::curve::MONTH_S;
 use super::*;
 
 /// A unit that serves so much in a minute.
