@@ -9,7 +9,7 @@ use plimsoll_replay::{Broker, Micros, PoolKind, RetryAfter, TierShare, World};
 
 use crate::broker_policy::{
     BrokerPolicy, BucketPolicy, CallsPolicy, ClassPolicy, EstimatePolicy, PoolPolicy, RetryPolicy,
-    TierPolicy, ToolPolicy,
+    TierPolicy, ToolPolicy, VERSION,
 };
 use crate::client::{Slots, measured_rules};
 use crate::context::{Context, PlanError, PlanInput, PoolId};
@@ -39,7 +39,7 @@ pub fn broker_policy(input: &PlanInput<'_>, plan: &Plan) -> Result<BrokerPolicy,
         concurrent: count((&Quantity::from(at.max) * &context.with_headroom()).ceil()),
     });
     Ok(BrokerPolicy {
-        version: 1,
+        version: VERSION,
         plan_id: Some(plan.plan_id.clone()),
         as_of: Some(plan.as_of),
         pools: plan.pools.iter().filter_map(of).collect(),
@@ -179,22 +179,17 @@ impl BrokerPolicy {
             };
             let Some(policy) = self.pools.iter().find(covers) else { continue };
             let share = |tier: &TierPolicy| {
-                let quota = |dimension: &String| {
-                    pool.quotas
-                        .iter()
-                        .copied()
-                        .find(|&at| quotas.get(at).is_some_and(|quota| quota.dimension == *dimension))
-                };
                 let floors: BTreeMap<usize, u64> = tier
                     .floors
                     .iter()
-                    .filter_map(|(dimension, floor)| Some((quota(dimension)?, *floor)))
+                    .filter_map(|(dimension, floor)| Some((pool.quota_of(quotas, dimension)?, *floor)))
                     .collect();
                 let floor_concurrent = tier.floor_concurrent.filter(|_| pool.slots.is_some());
                 (tier.tier, TierShare { floors, floor_concurrent, may_borrow: tier.may_borrow.clone() })
             };
+            let tiers_of_pool = policy.tiers.iter().map(share).collect();
+            pool.broker = Some(Broker { tiers: tiers_of_pool });
             pool.failover_after = policy.failover_after.or(pool.failover_after);
-            pool.broker = Some(Broker { tiers: policy.tiers.iter().map(share).collect() });
             for tier in &policy.tiers {
                 let wait = Micros::seconds(tier.max_wait_s);
                 let rules = tiers.entry(tier.tier).or_default();

@@ -155,7 +155,7 @@ impl Played<'_> {
         };
         let world = self.world;
         let unlimited = world.pools.iter().flat_map(|pool| {
-            let open = |dimension: &&String| world.quota_of(pool, dimension).is_none();
+            let open = |dimension: &&String| pool.quota_of(&world.quotas, dimension).is_none();
             pool.dimensions.iter().filter(open).map(|of| format!("{} {of}", pool.name))
         });
         let rates = self.rates.into_iter().filter(|(_, rate)| !rate.per_min.is_zero());

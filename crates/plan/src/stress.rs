@@ -145,7 +145,7 @@ impl Theatre<'_> {
                 }
                 let (pool, dimension) = worst(&outcomes)?;
                 let pool = world.pools.iter().find(|known| known.name == pool)?;
-                let place = world.quota_of(pool, &dimension)?;
+                let place = pool.quota_of(&world.quotas, &dimension)?;
                 *scene.holds.get_mut(place)? = false;
             }
             Some(scene)
