@@ -363,6 +363,11 @@ pub(crate) fn nano_usd(usd: Decimal) -> Option<u64> {
     usd.checked_mul(Decimal::from(1_000_000_000))?.round().to_u64()
 }
 
+/// Dollars of such billionths; `None` where they are more than a number holds.
+pub(crate) fn usd(nano_usd: u128) -> Option<Decimal> {
+    Decimal::try_from_i128_with_scale(i128::try_from(nano_usd).ok()?, 9).ok()
+}
+
 fn is_on(pool: &PoolId, call: &SampledCall) -> bool {
     !call.tool && call.pool == pool.pool && call.account == pool.account && call.region == pool.region
 }

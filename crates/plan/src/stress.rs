@@ -19,7 +19,7 @@ use crate::pools::{PoolWork, all_counted, limit_on};
 use crate::quantity::Quantity;
 use crate::rates::{Rates, Rhythm, hour_floor};
 use crate::replayed::targets;
-use crate::stage::Stage;
+use crate::stage::{Stage, usd};
 use crate::{ScenarioResult, StressResult};
 
 /// Instants that are looked at: those that bind a pool, and the busiest hour of each pool that has a fallback,
@@ -305,7 +305,6 @@ fn worst(outcomes: &[Outcome]) -> Option<(String, String)> {
 /// Dollars an hour at the instant; `None` where nothing on stage has a price.
 fn usd_an_hour(outcomes: &[Outcome]) -> Option<Decimal> {
     let first = outcomes.first().filter(|outcome| outcome.nano_usd > 0)?;
-    let nano = Decimal::from_i128_with_scale(i128::try_from(first.nano_usd).ok()?, 9);
     let micros = Decimal::from(first.until_us.0 - first.from_us.0);
-    nano.checked_mul(Decimal::from(3_600_000_000_u64))?.checked_div(micros)
+    usd(first.nano_usd)?.checked_mul(Decimal::from(3_600_000_000_u64))?.checked_div(micros)
 }
