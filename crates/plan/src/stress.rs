@@ -7,15 +7,14 @@
 use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
-use plimsoll_replay::{Case, Outcome, Replay, World, missed, replay_all};
+use plimsoll_replay::{Case, Outcome, World, missed};
 use rayon::prelude::*;
 use rust_decimal::Decimal;
 
 use crate::cast::Cast;
 use crate::change::Change;
 use crate::context::{Context, PoolId};
-use crate::demand::Counted;
-use crate::pools::{PoolWork, all_counted, limit_on};
+use crate::pools::{PoolWork, all_counted, limit_signed};
 use crate::quantity::Quantity;
 use crate::rates::{Rates, Rhythm, hour_floor};
 use crate::replayed::targets;
@@ -257,15 +256,9 @@ impl Theatre<'_> {
     fn world(&self, at: Timestamp, percent: u64) -> World {
         let day = self.context.input.calendar.local_date(at);
         self.stage.world(|id, counted| {
-            let most = self.planned(id, counted).or_else(|| limit_on(self.context, id, counted, day))?;
+            let most = limit_signed(self.context, self.pools, id, counted, day)?;
             u64::try_from(u128::from(most) * u128::from(percent) / 100).ok()
         })
-    }
-
-    /// What the plan asks for.
-    fn planned(&self, id: &PoolId, counted: &Counted) -> Option<u64> {
-        let pool = self.pools.iter().find(|pool| pool.id == *id)?;
-        pool.needed.iter().find(|needed| needed.plan.dimension == counted.dimension)?.plan.ask
     }
 
     /// Tiers of which more is throttled or lost than the policy allows, under any of the seeds.
@@ -292,7 +285,7 @@ fn outcomes(cast: &Cast, cases: &[Case], world: &World, holds: &[bool]) -> Optio
             quota.most = u64::MAX;
         }
     }
-    replay_all(&Replay::new(&world, &cast.runs).ok()?, cases, 1).ok()
+    cast.played(&world, cases)
 }
 
 /// The pool and the dimension that turned most away.
