@@ -29,7 +29,7 @@ pub fn broker_policy(input: &PlanInput<'_>, plan: &Plan) -> Result<BrokerPolicy,
     let context = Context::new(input)?;
     let pools = all_counted(&context);
     let of = |pool: &PoolPlan| {
-        let (id, counted) = pools.iter().find(|(id, _)| is(&context, id, pool))?;
+        let (id, counted) = pools.iter().find(|(id, _)| context.is_of(pool, id))?;
         let policy = pool_policy(&context, plan, pool, id, counted);
         (!policy.buckets.is_empty() && !policy.tiers.is_empty()).then_some(policy)
     };
@@ -49,10 +49,6 @@ pub fn broker_policy(input: &PlanInput<'_>, plan: &Plan) -> Result<BrokerPolicy,
             .map(|(tier, rules)| RetryPolicy::new(*tier, &rules.retry))
             .collect(),
     })
-}
-
-fn is(context: &Context<'_>, id: &PoolId, pool: &PoolPlan) -> bool {
-    id.pool == pool.pool && context.account(id) == pool.account && context.region(id) == pool.region
 }
 
 fn count(number: u64) -> u32 {

@@ -196,10 +196,7 @@ impl<'a> Theatre<'a> {
             .rfind(|instead| instead.pool == id.pool && instead.dimension == counted.dimension);
         let planned = || {
             let pools = &self.asked.plan.as_ref()?.pools;
-            let (account, region) = (self.context.account(id), self.context.region(id));
-            let pool = pools
-                .iter()
-                .find(|pool| pool.pool == id.pool && pool.account == account && pool.region == region)?;
+            let pool = pools.iter().find(|pool| self.context.is_of(pool, id))?;
             let row = pool.dimensions.iter().find(|row| row.dimension == counted.dimension)?;
             row.ask.or(row.limit)
         };
