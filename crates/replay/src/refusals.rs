@@ -16,8 +16,6 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use serde::Serialize;
-
 use crate::bucket::Bucket;
 use crate::limit::Window;
 use crate::quota::{Quota, Rule};
@@ -39,7 +37,7 @@ pub struct Seen {
 }
 
 /// How many refusals a model explains.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Explained {
     /// Refusals of which it is known what was asked for.
     pub refused: u64,
