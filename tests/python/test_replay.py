@@ -16,8 +16,7 @@ def replayed(company):
 
     def replay(*arguments):
         spec = company.folder / "plan.toml"
-        said = company.run("replay", "--spec", spec, "--as-of", AS_OF, "--format", "json", "--seeds", "3", *arguments)
-        return json.loads(said.stdout)
+        return company.json("replay", "--spec", spec, "--as-of", AS_OF, "--seeds", "3", *arguments)
 
     return replay
 

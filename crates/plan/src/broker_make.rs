@@ -9,7 +9,7 @@ use plimsoll_replay::{Broker, Micros, PoolKind, RetryAfter, TierShare, World};
 
 use crate::broker_policy::{
     BrokerPolicy, BucketPolicy, CallsPolicy, ClassPolicy, EstimatePolicy, PoolPolicy, RetryPolicy,
-    TierPolicy, ToolPolicy,
+    TierPolicy, ToolPolicy, VERSION,
 };
 use crate::client::{Slots, measured_rules};
 use crate::context::{Context, PlanError, PlanInput, PoolId};
@@ -29,7 +29,7 @@ pub fn broker_policy(input: &PlanInput<'_>, plan: &Plan) -> Result<BrokerPolicy,
     let context = Context::new(input)?;
     let pools = all_counted(&context);
     let of = |pool: &PoolPlan| {
-        let (id, counted) = pools.iter().find(|(id, _)| is(&context, id, pool))?;
+        let (id, counted) = pools.iter().find(|(id, _)| context.is_of(pool, id))?;
         let policy = pool_policy(&context, plan, pool, id, counted);
         (!policy.buckets.is_empty() && !policy.tiers.is_empty()).then_some(policy)
     };
@@ -39,7 +39,7 @@ pub fn broker_policy(input: &PlanInput<'_>, plan: &Plan) -> Result<BrokerPolicy,
         concurrent: count((&Quantity::from(at.max) * &context.with_headroom()).ceil()),
     });
     Ok(BrokerPolicy {
-        version: 1,
+        version: VERSION,
         plan_id: Some(plan.plan_id.clone()),
         as_of: Some(plan.as_of),
         pools: plan.pools.iter().filter_map(of).collect(),
@@ -49,10 +49,6 @@ pub fn broker_policy(input: &PlanInput<'_>, plan: &Plan) -> Result<BrokerPolicy,
             .map(|(tier, rules)| RetryPolicy::new(*tier, &rules.retry))
             .collect(),
     })
-}
-
-fn is(context: &Context<'_>, id: &PoolId, pool: &PoolPlan) -> bool {
-    id.pool == pool.pool && context.account(id) == pool.account && context.region(id) == pool.region
 }
 
 fn count(number: u64) -> u32 {
@@ -179,22 +175,17 @@ impl BrokerPolicy {
             };
             let Some(policy) = self.pools.iter().find(covers) else { continue };
             let share = |tier: &TierPolicy| {
-                let quota = |dimension: &String| {
-                    pool.quotas
-                        .iter()
-                        .copied()
-                        .find(|&at| quotas.get(at).is_some_and(|quota| quota.dimension == *dimension))
-                };
                 let floors: BTreeMap<usize, u64> = tier
                     .floors
                     .iter()
-                    .filter_map(|(dimension, floor)| Some((quota(dimension)?, *floor)))
+                    .filter_map(|(dimension, floor)| Some((pool.quota_of(quotas, dimension)?, *floor)))
                     .collect();
                 let floor_concurrent = tier.floor_concurrent.filter(|_| pool.slots.is_some());
                 (tier.tier, TierShare { floors, floor_concurrent, may_borrow: tier.may_borrow.clone() })
             };
+            let tiers_of_pool = policy.tiers.iter().map(share).collect();
+            pool.broker = Some(Broker { tiers: tiers_of_pool });
             pool.failover_after = policy.failover_after.or(pool.failover_after);
-            pool.broker = Some(Broker { tiers: policy.tiers.iter().map(share).collect() });
             for tier in &policy.tiers {
                 let wait = Micros::seconds(tier.max_wait_s);
                 let rules = tiers.entry(tier.tier).or_default();

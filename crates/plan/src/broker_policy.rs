@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Version of the file's form.
-const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// What a gateway enforces.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,9 @@
 //! Leaves what they draw to `stage`, and the time within an event to `pattern`. The invariant: a case is made
 //! of the cast, the minutes and a seed, and of nothing else.
 
-use plimsoll_replay::{Arrivals, Burst, Case, Micros, Rate, Runs, Settings};
+use plimsoll_replay::{
+    Arrivals, Burst, Case, Micros, Outcome, Rate, Replay, Runs, Settings, World, replay_all,
+};
 
 use crate::pattern::Pattern;
 
@@ -71,6 +73,11 @@ impl Cast {
             Some((arrivals, Settings { from, seed, ..Settings::until(until) }))
         };
         (1..=seeds).map(case).collect()
+    }
+
+    /// What comes of cases in a world; `None` where it does not fit the runs.
+    pub(crate) fn played(&self, world: &World, cases: &[Case]) -> Option<Vec<Outcome>> {
+        replay_all(&Replay::new(world, &self.runs).ok()?, cases, 1).ok()
     }
 
     /// Minutes of the longest event whose pattern is known.

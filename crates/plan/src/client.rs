@@ -94,11 +94,11 @@ impl ClientRules {
         Props { tools, classes, failover: self.failover_after.is_some() }
     }
 
-    /// Sets them in a world whose tiers are as measured.
+    /// Sets the slots in a world.
     ///
     /// # Errors
     /// Where a tool or a class was never seen.
-    pub(crate) fn set(&self, context: &Context<'_>, world: &mut World) -> Result<(), RehearsalError> {
+    pub(crate) fn set_slots(&self, context: &Context<'_>, world: &mut World) -> Result<(), RehearsalError> {
         let runs = || context.measured().sampled_runs.iter();
         for Slots { of, class, most } in &self.slots {
             let is_tool = world.pools.iter().any(|pool| pool.name == *of && pool.kind == PoolKind::Tool);
@@ -124,6 +124,11 @@ impl ClientRules {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Sets waits, retries and failover in a world in which they are as measured, or as a policy has them.
+    pub(crate) fn set_rules(&self, world: &mut World) {
         for pool in world.pools.iter_mut().filter(|pool| pool.kind == PoolKind::Model) {
             pool.failover_after = self.failover_after.or(pool.failover_after);
         }
@@ -132,7 +137,6 @@ impl ClientRules {
             self.retry.set(&mut rules.retry);
             rules.max_wait = self.max_wait.get(&tier).copied().or(rules.max_wait);
         }
-        Ok(())
     }
 }
 

@@ -15,7 +15,9 @@ use crate::quantity::Quantity;
 use crate::spec::{PoolSpec, Spec};
 use crate::unknown::refuse_unknown;
 use crate::windows::{Windows, windows};
-use crate::{DimensionPlan, Ledger, Measured, PoolMeasured, SampledCall, SpecError, Stat, WorkflowMeasured};
+use crate::{
+    DimensionPlan, Ledger, Measured, PoolMeasured, PoolPlan, SampledCall, SpecError, Stat, WorkflowMeasured,
+};
 
 /// Days of telemetry below which no figure is planned.
 const FEWEST_DAYS: u32 = 3;
@@ -169,6 +171,11 @@ impl<'a> Context<'a> {
     /// The region of a pool: as telemetry tells, else as the spec has it.
     pub(crate) fn region(&self, id: &PoolId) -> Option<String> {
         id.region.clone().or_else(|| self.pool_spec(id)?.region.clone())
+    }
+
+    /// Whether a row of a plan is of this pool: it tells the account and the region as they stand here.
+    pub(crate) fn is_of(&self, row: &PoolPlan, id: &PoolId) -> bool {
+        row.pool == id.pool && row.account == self.account(id) && row.region == self.region(id)
     }
 
     /// The catalog's row for a pool, as of today.

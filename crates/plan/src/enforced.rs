@@ -6,7 +6,7 @@
 //! claimed, and what the model does not explain is said, since then no replay of it shows what is enough.
 
 use jiff::Timestamp;
-use plimsoll_replay::{Draw, Explained, Micros, Quota, Seen, Window, explained, holding, holds};
+use plimsoll_replay::{Draw, Explained, Micros, Quota, Seen, Window, explained, holds};
 
 use crate::context::{Context, PoolId};
 use crate::demand::{Counted, Kind};
@@ -31,19 +31,16 @@ pub(crate) struct Enforced {
 
 /// Every pool that refused something, with what that tells.
 pub(crate) fn enforced(context: &Context<'_>) -> Vec<(PoolId, Enforced)> {
-    let refused = |id: &PoolId| {
-        let measured = context.pool_measured(id)?;
-        (!measured.refusals.is_empty()).then_some(measured)
-    };
     let pools = all_counted(context).into_iter();
     pools
         .filter_map(|(id, counted)| {
-            let learned = learn(context, &id, &counted, refused(&id)?)?;
+            let learned = learn(context, &id, &counted, context.pool_measured(&id)?)?;
             Some((id, learned))
         })
         .collect()
 }
 
+/// `None` where no refusal tells anything.
 fn learn(
     context: &Context<'_>,
     id: &PoolId,
@@ -56,33 +53,28 @@ fn learn(
     let (mut quotas, mut measures): (Vec<Quota>, Vec<&str>) = (Vec::new(), Vec::new());
     for counted in counted {
         if let (Kind::PerMinute(measure), Some(most)) = (&counted.kind, limit_on(context, id, counted, day)) {
-            quotas.push(quota(context, id, counted, most));
+            // Whether refused attempts count too is asked last.
+            quotas.push(Quota { refused_count: false, ..quota(context, id, counted, most) });
             measures.push(measure);
         }
     }
     let seen: Vec<Seen> = measured.refusals.iter().map(|attempt| seen(attempt, &measures)).collect();
-    let counting = |counted: bool| -> Vec<Quota> {
-        quotas.iter().map(|quota| Quota { refused_count: counted, ..quota.clone() }).collect()
-    };
-    let free = counting(false);
-    let plain = explained(&free, &seen);
+    let plain = explained(&quotas, &seen);
     if plain.refused == 0 {
         return None;
     }
-    let (burst, refusals) = if plain.enough() {
-        (None, plain)
-    } else {
-        holds(&free, &seen).map_or((None, plain), |(at, burst, refusals)| (Some((at, burst)), refusals))
-    };
+    let (mut burst, mut refusals) = (None, plain);
+    if !plain.enough()
+        && let Some((at, window, better)) = holds(&quotas, &seen)
+        && let Some(decides) = quotas.get_mut(at)
+    {
+        *decides = decides.with_burst(window);
+        (burst, refusals) = (Some((decides.dimension.clone(), window)), better);
+    }
     // Counting what is not counted would have refused a good part of what was let in.
-    let mut counted = counting(true);
-    let decides = burst.and_then(|(at, burst)| Some((counted.get_mut(at)?, burst)));
-    let burst = decides.map(|(quota, burst)| {
-        *quota = holding(quota, burst);
-        (quota.dimension.clone(), burst)
-    });
+    quotas.iter_mut().for_each(|quota| quota.refused_count = true);
     let let_in = seen.iter().filter(|attempt| !attempt.refused).count() as u64;
-    let contradicted = explained(&counted, &seen).contradicted;
+    let contradicted = explained(&quotas, &seen).contradicted;
     let refused_free = refusals.enough()
         && refusals.contradicted * CONTRADICTS <= let_in
         && contradicted * CONTRADICTS > let_in;

@@ -103,5 +103,6 @@ pub use replayed::{REPLAY_SEEDS, replay_minutes};
 pub use reservations::break_even;
 pub use size::{MixPart, SIZE_DIMENSIONS, SizeError, SizeInput, SizeLimit, SizeOutput, size};
 pub use spec::*;
+pub use stage::LEAST_URGENT;
 pub use windows::{EventWindows, Windows, windows};
 pub use worksheet::*;

@@ -195,6 +195,20 @@ pub(crate) fn limit_on(context: &Context<'_>, id: &PoolId, counted: &Counted, da
     .filter(|limit| *limit > 0)
 }
 
+/// The limit on a day once everything is granted that the plan asks for.
+pub(crate) fn limit_signed(
+    context: &Context<'_>,
+    pools: &[PoolWork],
+    id: &PoolId,
+    counted: &Counted,
+    day: Date,
+) -> Option<u64> {
+    let pool = pools.iter().find(|pool| pool.id == *id);
+    let needed =
+        pool.and_then(|pool| pool.needed.iter().find(|needed| needed.plan.dimension == counted.dimension));
+    needed.and_then(|needed| needed.plan.ask).or_else(|| limit_on(context, id, counted, day))
+}
+
 /// The limit over time, for charts.
 fn steps(context: &Context<'_>, id: &PoolId, counted: &Counted) -> Vec<LimitStep> {
     let given = context.pool_spec(id).map(|spec| spec.steps(&counted.dimension)).unwrap_or_default();

@@ -196,10 +196,7 @@ impl<'a> Theatre<'a> {
             .rfind(|instead| instead.pool == id.pool && instead.dimension == counted.dimension);
         let planned = || {
             let pools = &self.asked.plan.as_ref()?.pools;
-            let (account, region) = (self.context.account(id), self.context.region(id));
-            let pool = pools
-                .iter()
-                .find(|pool| pool.pool == id.pool && pool.account == account && pool.region == region)?;
+            let pool = pools.iter().find(|pool| self.context.is_of(pool, id))?;
             let row = pool.dimensions.iter().find(|row| row.dimension == counted.dimension)?;
             row.ask.or(row.limit)
         };
@@ -221,10 +218,9 @@ impl<'a> Theatre<'a> {
                 pool.failover_after = Some(1);
             }
         }
+        // Slots first, since a policy's floors are shares of them.
+        self.client.set_slots(self.context, &mut world)?;
         if let Some(policy) = &self.asked.policy {
-            // Slots first, since floors are shares of them.
-            ClientRules { slots: self.client.slots.clone(), ..ClientRules::default() }
-                .set(self.context, &mut world)?;
             let resolved = |(id, _): &(PoolId, Vec<Counted>)| PoolId {
                 pool: id.pool.clone(),
                 account: self.context.account(id),
@@ -233,7 +229,7 @@ impl<'a> Theatre<'a> {
             let ids: Vec<PoolId> = self.pools.iter().map(resolved).collect();
             policy.set(&mut world, &ids);
         }
-        self.client.set(self.context, &mut world)?;
+        self.client.set_rules(&mut world);
         Ok(world)
     }
 

@@ -9,13 +9,13 @@ use jiff::Timestamp;
 use plimsoll_replay::{
     Little, Outcome, PoolLimit, PoolQueue, Spread, Summary, Tier, Workflow, World, spread,
 };
-use rust_decimal::Decimal;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::rates::Rates;
 use crate::rehearsal::{Rehearsal, Scene};
 use crate::replayed::targets;
+use crate::stage::usd;
 use crate::{DimensionPlan, Plan};
 
 /// What a rehearsal showed. Tiers, pools and the law are those of the first seed; `spread` is of all.
@@ -155,7 +155,7 @@ impl Played<'_> {
         };
         let world = self.world;
         let unlimited = world.pools.iter().flat_map(|pool| {
-            let open = |dimension: &&String| world.quota_of(pool, dimension).is_none();
+            let open = |dimension: &&String| pool.quota_of(&world.quotas, dimension).is_none();
             pool.dimensions.iter().filter(open).map(|of| format!("{} {of}", pool.name))
         });
         let rates = self.rates.into_iter().filter(|(_, rate)| !rate.per_min.is_zero());
@@ -171,7 +171,7 @@ impl Played<'_> {
                     from: rate.from,
                 })
                 .collect(),
-            cost_usd: usd(first.nano_usd),
+            cost_usd: format!("{:.2}", usd(first.nano_usd).unwrap_or_default().round_dp(2)),
             tiers: first.tiers,
             workflows: first.workflows,
             pools: first.pools,
@@ -236,10 +236,4 @@ fn dimension_held(pool: &str, row: &DimensionPlan, outcomes: &[Outcome]) -> Opti
         over_provision: (busiest > 0).then(|| row.need as f64 / busiest as f64),
         throttled_share: limits.iter().map(|limit| limit.throttled_share).fold(0.0, f64::max),
     })
-}
-
-/// Dollars, to the cent.
-fn usd(nano_usd: u128) -> String {
-    let nano = Decimal::try_from_i128_with_scale(i128::try_from(nano_usd).unwrap_or(i128::MAX), 9);
-    nano.map_or_else(|_| "0.00".to_owned(), |usd| format!("{:.2}", usd.round_dp(2)))
 }

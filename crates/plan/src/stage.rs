@@ -28,8 +28,8 @@ use crate::sampled::{Course, complete, course, length, micros, used};
 const RUNS: usize = 10_000;
 const FEWEST_RUNS: usize = 20;
 
-/// Tier of a workflow that nobody gave one.
-pub(crate) const LEAST_URGENT: u8 = 3;
+/// Tier of a workflow that nobody gave one, in a replay.
+pub const LEAST_URGENT: u8 = 3;
 
 /// What every class stands under that has no slots of its own.
 const OTHER_CLASSES: &str = "other";
@@ -359,6 +359,11 @@ fn measure(counted: &Counted) -> Option<Measure> {
 /// Billionths of a dollar, rounded once.
 pub(crate) fn nano_usd(usd: Decimal) -> Option<u64> {
     usd.checked_mul(Decimal::from(1_000_000_000))?.round().to_u64()
+}
+
+/// Dollars of such billionths; `None` where they are more than a number holds.
+pub(crate) fn usd(nano_usd: u128) -> Option<Decimal> {
+    Decimal::try_from_i128_with_scale(i128::try_from(nano_usd).ok()?, 9).ok()
 }
 
 /// Whether a pool served a call.

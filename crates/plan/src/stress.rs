@@ -7,19 +7,18 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use plimsoll_replay::{Case, Outcome, Replay, World, missed, replay_all};
+use plimsoll_replay::{Case, Outcome, World, missed};
 use rayon::prelude::*;
 use rust_decimal::Decimal;
 
 use crate::cast::Cast;
 use crate::change::Change;
 use crate::context::{Context, PoolId};
-use crate::demand::Counted;
-use crate::pools::{PoolWork, all_counted, limit_on};
+use crate::pools::{PoolWork, all_counted, limit_signed};
 use crate::quantity::Quantity;
 use crate::rates::{Rates, Rhythm};
 use crate::replayed::targets;
-use crate::stage::Stage;
+use crate::stage::{Stage, usd};
 use crate::timeline::week;
 use crate::{ScenarioResult, StressResult};
 
@@ -143,7 +142,7 @@ impl Theatre<'_> {
                 }
                 let (pool, dimension) = worst(&outcomes)?;
                 let pool = world.pools.iter().find(|known| known.name == pool)?;
-                let place = world.quota_of(pool, &dimension)?;
+                let place = pool.quota_of(&world.quotas, &dimension)?;
                 *scene.holds.get_mut(place)? = false;
             }
             Some(scene)
@@ -252,15 +251,9 @@ impl Theatre<'_> {
     fn world(&self, at: Timestamp, percent: u64) -> World {
         let day = self.context.input.calendar.local_date(at);
         self.stage.world(|id, counted| {
-            let most = self.planned(id, counted).or_else(|| limit_on(self.context, id, counted, day))?;
+            let most = limit_signed(self.context, self.pools, id, counted, day)?;
             u64::try_from(u128::from(most) * u128::from(percent) / 100).ok()
         })
-    }
-
-    /// What the plan asks for.
-    fn planned(&self, id: &PoolId, counted: &Counted) -> Option<u64> {
-        let pool = self.pools.iter().find(|pool| pool.id == *id)?;
-        pool.needed.iter().find(|needed| needed.plan.dimension == counted.dimension)?.plan.ask
     }
 
     /// Tiers of which more is throttled or lost than the policy allows, under any of the seeds.
@@ -287,7 +280,7 @@ fn outcomes(cast: &Cast, cases: &[Case], world: &World, holds: &[bool]) -> Optio
             quota.most = u64::MAX;
         }
     }
-    replay_all(&Replay::new(&world, &cast.runs).ok()?, cases, 1).ok()
+    cast.played(&world, cases)
 }
 
 /// The pool and the dimension that turned most away.
@@ -300,7 +293,6 @@ fn worst(outcomes: &[Outcome]) -> Option<(String, String)> {
 /// Dollars an hour at the instant; `None` where nothing on stage has a price.
 fn usd_an_hour(outcomes: &[Outcome]) -> Option<Decimal> {
     let first = outcomes.first().filter(|outcome| outcome.nano_usd > 0)?;
-    let nano = Decimal::from_i128_with_scale(i128::try_from(first.nano_usd).ok()?, 9);
     let micros = Decimal::from(first.until_us.0 - first.from_us.0);
-    nano.checked_mul(Decimal::from(3_600_000_000_u64))?.checked_div(micros)
+    usd(first.nano_usd)?.checked_mul(Decimal::from(3_600_000_000_u64))?.checked_div(micros)
 }

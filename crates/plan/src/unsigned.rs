@@ -7,15 +7,12 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use plimsoll_replay::{Case, Durations, Outcome, Replay, Workflow, World, replay_all};
-
-use crate::cast::Cast;
+use plimsoll_replay::{Durations, Outcome, Workflow};
 use rayon::prelude::*;
 
-use crate::context::{Context, PoolId};
-use crate::demand::Counted;
+use crate::context::Context;
 use crate::need::Needed;
-use crate::pools::{PoolWork, all_counted, limit_on};
+use crate::pools::{PoolWork, all_counted, limit_on, limit_signed};
 use crate::rates::Rhythm;
 use crate::stage::Stage;
 use crate::{UnsignedOutcome, UnsignedPlan, UnsignedWorkflow};
@@ -85,17 +82,9 @@ fn both(
     let cast = stage.cast(&rhythm.at(at))?;
     let cases = cast.cases(f64::from(MINUTES), SEEDS)?;
     let day = context.input.calendar.local_date(at);
-    let of_day = |id: &PoolId, counted: &Counted| limit_on(context, id, counted, day);
-    let asked = |id: &PoolId, counted: &Counted| {
-        let pool = pools.iter().find(|pool| pool.id == *id)?;
-        pool.needed.iter().find(|needed| needed.plan.dimension == counted.dimension)?.plan.ask
-    };
-    let today = outcomes(&cast, &cases, &stage.world(of_day))?;
-    let signed = outcomes(
-        &cast,
-        &cases,
-        &stage.world(|id, counted| asked(id, counted).or_else(|| of_day(id, counted))),
-    )?;
+    let of_day = stage.world(|id, counted| limit_on(context, id, counted, day));
+    let asked = stage.world(|id, counted| limit_signed(context, pools, id, counted, day));
+    let (today, signed) = (cast.played(&of_day, &cases)?, cast.played(&asked, &cases)?);
     let raised: BTreeSet<&str> = pools
         .iter()
         .filter(|pool| pool.needed.iter().any(|needed| needed.plan.ask.is_some()))
@@ -120,10 +109,6 @@ fn both(
         }
     };
     Some(names.map(row).collect())
-}
-
-fn outcomes(cast: &Cast, cases: &[Case], world: &World) -> Option<Vec<Outcome>> {
-    replay_all(&Replay::new(world, &cast.runs).ok()?, cases, 1).ok()
 }
 
 /// The worst of several replays, figure by figure.

@@ -4,6 +4,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
+use jiff::Timestamp;
 use plimsoll_calendar::{Calendar, Feed, HolidaySet, Rule};
 
 use crate::{
@@ -53,6 +54,15 @@ pub(crate) fn with_feeds<'a>(
         }
     }
     Ok(calendar)
+}
+
+/// The instant that a text tells, or the beginning of the day; `None` where it tells neither.
+pub(crate) fn instant(calendar: &Calendar, text: &str) -> Result<Option<Timestamp>, Failure> {
+    match (text.parse::<Timestamp>(), text.parse()) {
+        (Ok(instant), _) => Ok(Some(instant)),
+        (_, Ok(day)) => calendar.start_of_day(day).map(Some).map_err(Failure::input),
+        _ => Ok(None),
+    }
 }
 
 /// A calendar file.

@@ -123,7 +123,7 @@ pub use little::{Boundary, Little};
 pub use need::{Case, Need, PartsPerMillion, Search, missed, need};
 pub use outcome::{Outcome, PoolLimit, PoolQueue, Summary, Tier, Workflow};
 pub use quota::{Quota, Rule, ShrinkStep};
-pub use refusals::{Explained, Seen, explained, holding, holds};
+pub use refusals::{Explained, Seen, explained, holds};
 pub use retry::{Jitter, Retry, RetryAfter};
 pub use runs::{Draw, Route, Run, Runs, Step};
 pub use sample::Durations;

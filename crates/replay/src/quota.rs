@@ -108,6 +108,16 @@ impl Quota {
         u64::try_from(held).unwrap_or(u64::MAX).max(limit.most.min(1))
     }
 
+    /// The same quota whose token bucket holds no more than flows in within a time; of other rules, as it is.
+    #[must_use]
+    pub fn with_burst(&self, burst: Window) -> Self {
+        let mut quota = self.clone();
+        if let Rule::Token { window, burst: held } = &mut quota.rule {
+            *held = Some(burst.min(*window));
+        }
+        quota
+    }
+
     /// The same quota with another amount.
     #[must_use]
     pub fn with_most(&self, most: u64) -> Self {

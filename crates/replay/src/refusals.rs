@@ -16,8 +16,6 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use serde::Serialize;
-
 use crate::bucket::Bucket;
 use crate::limit::Window;
 use crate::quota::{Quota, Rule};
@@ -39,7 +37,7 @@ pub struct Seen {
 }
 
 /// How many refusals a model explains.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Explained {
     /// Refusals of which it is known what was asked for.
     pub refused: u64,
@@ -128,19 +126,14 @@ pub fn holds(quotas: &[Quota], seen: &[Seen]) -> Option<(usize, Window, Explaine
 /// The same of one of them, while the others hold what flows in within their windows.
 fn one_holds(quotas: &[Quota], at: usize, seen: &[Seen]) -> Option<(usize, Window, Explained)> {
     let Rule::Token { window: Window(longest), .. } = quotas.get(at)?.rule else { return None };
-    let with = |seconds: u32| {
-        let mut quotas = quotas.to_vec();
-        if let Some(quota) = quotas.get_mut(at) {
-            *quota = holding(quota, Window(seconds));
-        }
-        explained(&quotas, seen)
-    };
+    let mut tried = quotas.to_vec();
     // The larger the buckets, the less is explained: the last length that explains enough lies between these.
     let (mut enough, mut too_long) = (0, longest + 1);
     let mut best = None;
     while too_long - enough > 1 {
         let middle = enough + (too_long - enough) / 2;
-        let found = with(middle);
+        tried[at] = tried[at].with_burst(Window(middle));
+        let found = explained(&tried, seen);
         if found.enough() {
             (enough, best) = (middle, Some((at, Window(middle), found)));
         } else {
@@ -148,17 +141,6 @@ fn one_holds(quotas: &[Quota], at: usize, seen: &[Seen]) -> Option<(usize, Windo
         }
     }
     best
-}
-
-/// The same quota whose token bucket holds no more than flows in within a time.
-#[must_use]
-pub fn holding(quota: &Quota, burst: Window) -> Quota {
-    match quota.rule {
-        Rule::Token { window, .. } => {
-            Quota { rule: Rule::Token { window, burst: Some(burst.min(window)) }, ..quota.clone() }
-        }
-        _ => quota.clone(),
-    }
 }
 
 #[cfg(test)]

@@ -87,14 +87,16 @@ pub struct TierRules {
     pub retry: Retry,
 }
 
-impl World {
-    /// Which of [`World::quotas`] limits a dimension of a pool; none where none does.
+impl Pool {
+    /// Which of [`World::quotas`] limits a dimension of it; none where none does.
     #[must_use]
-    pub fn quota_of(&self, pool: &Pool, dimension: &str) -> Option<usize> {
-        let of = |at: &usize| self.quotas.get(*at).is_some_and(|quota| quota.dimension == dimension);
-        pool.quotas.iter().copied().find(of)
+    pub fn quota_of(&self, quotas: &[Quota], dimension: &str) -> Option<usize> {
+        let of = |at: &usize| quotas.get(*at).is_some_and(|quota| quota.dimension == dimension);
+        self.quotas.iter().copied().find(of)
     }
+}
 
+impl World {
     /// Whether these runs can be replayed against it.
     ///
     /// # Errors

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use plimsoll_replay::Micros;
-use plimsoll_rows::{Field, Layout, TimeError, TimeUnit, scaled, unix_nanos};
+use plimsoll_rows::{Field, Layout, TimeError, TimeUnit, column_name, delimiter, scaled, unix_nanos};
 use serde_json::{Map, Value};
 
 use super::cache::PrefixCache;
@@ -76,22 +76,12 @@ fn json(rows: &mut Rows<'_>, bytes: &[u8]) -> Result<(), ReadError> {
 }
 
 fn csv(rows: &mut Rows<'_>, bytes: &[u8]) -> Result<(), ReadError> {
-    let header = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let count = |delimiter: u8| header.iter().filter(|byte| **byte == delimiter).count();
-    let delimiter = [b';', b'\t'].into_iter().fold(
-        b',',
-        |best, next| {
-            if count(next) > count(best) { next } else { best }
-        },
-    );
-    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(bytes);
+    let mut reader = csv::ReaderBuilder::new().delimiter(delimiter(bytes)).flexible(true).from_reader(bytes);
     let text = |cell: &[u8]| String::from_utf8_lossy(cell).into_owned();
     let unreadable =
         |rows: &Rows<'_>, line, error: csv::Error| rows.wrong(line, format!("is not CSV: {error}"));
     let header = reader.byte_headers().map_err(|error| unreadable(rows, 1, error))?;
-    let columns =
-        header.iter().map(|cell| text(cell).trim_start_matches('\u{feff}').trim().to_owned()).collect();
-    rows.arrange(1, columns)?;
+    rows.arrange(1, header.iter().map(column_name).collect())?;
     let mut record = csv::ByteRecord::new();
     while reader
         .read_byte_record(&mut record)

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use opentelemetry_proto::tonic::trace::v1::Span;
 use plimsoll_otlp::Encoding;
-use plimsoll_rows::{Field, Layout, TimeError};
+use plimsoll_rows::{Field, Layout, TimeError, column_name, delimiter};
 use serde_json::{Map, Value};
 
 use super::bodies::{Bad, Body};
@@ -56,11 +56,10 @@ impl RowReader {
         rows: Rows,
         mapped: BTreeMap<Field, String>,
     ) -> Result<Self, FileError> {
-        let delimiter = delimiter(&mut reader);
+        let delimiter = delimiter(std::io::BufRead::fill_buf(&mut reader).unwrap_or_default());
         let mut csv = csv::ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(reader);
         let header = csv.byte_headers().map_err(|error| unreadable(name, error))?;
-        let columns =
-            header.iter().map(|cell| text(cell).trim_start_matches('\u{feff}').trim().to_owned()).collect();
+        let columns = header.iter().map(column_name).collect();
         let mut reader = Self::new(name, Table::Csv(Box::new(csv)), rows, mapped);
         reader.arrange(columns)?;
         Ok(reader)
@@ -243,14 +242,6 @@ fn flatten(
         columns.push(name);
         cells.push(cell);
     }
-}
-
-/// The one of comma, semicolon and tab that the header has most of.
-fn delimiter(reader: &mut Reader) -> u8 {
-    let start = std::io::BufRead::fill_buf(reader).unwrap_or_default();
-    let header = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let count = |delimiter: u8| header.iter().filter(|byte| **byte == delimiter).count();
-    [b';', b'\t'].into_iter().fold(b',', |best, next| if count(next) > count(best) { next } else { best })
 }
 
 fn text(cell: &[u8]) -> String {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use plimsoll_backtest::{Call, Issued, Method, Period, Score, Trace, score};
-use plimsoll_plan::{EventRate, LargestNeed, PlanInput, Span, Spec, largest_needs, windows};
+use plimsoll_plan::{EventRate, LEAST_URGENT, LargestNeed, PlanInput, Span, Spec, largest_needs, windows};
 use plimsoll_profile::{PoolCall, PoolCalls, Reader, measure, pool_calls};
 use plimsoll_replay::{Draw, Micros};
 
@@ -17,8 +17,6 @@ use crate::{calendars, failure::Failure, open, progress::Progress, settings::Set
 
 /// Where the spec is, unless it is named: beside the lake.
 const SPEC: &str = "plan.toml";
-/// Tier of a workflow that nobody gave one: as the planner replays it.
-const LEAST_URGENT: u8 = 3;
 /// Seconds of a day.
 const DAY_S: i64 = 86_400;
 

@@ -229,13 +229,11 @@ impl Calendar {
     fn start(&self, calendar: &Business) -> Result<Timestamp, Failure> {
         match self.from.as_deref() {
             None => Ok(Timestamp::now()),
-            Some(text) => match (text.parse::<Timestamp>(), text.parse::<Date>()) {
-                (Ok(instant), _) => Ok(instant),
-                (_, Ok(day)) => calendar.start_of_day(day).map_err(Failure::input),
-                _ => Err(Failure::input(format!(
+            Some(text) => calendars::instant(calendar, text)?.ok_or_else(|| {
+                Failure::input(format!(
                     "--from {text}: write a day (2026-11-02) or an instant (2026-11-02T09:00:00Z)"
-                ))),
-            },
+                ))
+            }),
         }
     }
 

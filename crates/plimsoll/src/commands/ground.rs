@@ -135,12 +135,10 @@ fn instant(as_of: Option<&str>, calendar: &Calendar, reader: &Reader) -> Result<
         None => reader.snapshot().and_then(|row| row.data_until).ok_or_else(|| {
             Failure::no_data("the lake holds no run yet: send telemetry, then run `plimsoll profile`")
         }),
-        Some(text) => match (text.parse::<Timestamp>(), text.parse()) {
-            (Ok(instant), _) => Ok(instant),
-            (_, Ok(date)) => calendar.start_of_day(date).map_err(Failure::input),
-            _ => Err(Failure::input(format!(
+        Some(text) => calendars::instant(calendar, text)?.ok_or_else(|| {
+            Failure::input(format!(
                 "--as-of {text}: write an instant (2026-11-02T09:00:00Z) or a day (2026-11-02)"
-            ))),
-        },
+            ))
+        }),
     }
 }

@@ -5,7 +5,7 @@ use std::{
     process::ExitCode,
 };
 
-use plimsoll_plan::{BrokerPolicy, Due, Plan as Document, Span, broker_policy, due, make};
+use plimsoll_plan::{Due, Plan as Document, Span, broker_policy, due, make};
 use plimsoll_profile::store_plan;
 use plimsoll_report::{Rendered, Templates, render};
 
@@ -113,9 +113,9 @@ impl Plan {
 /// A plan with its documents and all that it was made from.
 pub(super) struct Made {
     pub(super) plan: Document,
-    policy: BrokerPolicy,
     documents: Rendered,
     ground: Ground,
+    quick: bool,
 }
 
 impl Made {
@@ -128,7 +128,8 @@ impl Made {
     pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
         std::fs::create_dir_all(folder).map_err(failure::file(folder))?;
         let json = serde_json::to_string_pretty(&self.plan).map_err(Failure::internal)?;
-        let policy = serde_json::to_string_pretty(&self.policy).map_err(Failure::internal)?;
+        let policy = broker_policy(&self.ground.input(self.quick), &self.plan).map_err(Failure::input)?;
+        let policy = serde_json::to_string_pretty(&policy).map_err(Failure::internal)?;
         for (name, text) in [
             ("plan.json", &(json + "\n")),
             ("policy.json", &(policy + "\n")),
@@ -154,7 +155,6 @@ pub(super) async fn make_plan(
     let ground = Ground::survey(settings, spec_file, as_of, &progress).await?;
     progress.say(if quick { "planning" } else { "planning, with replays" });
     let plan = make(&ground.input(quick)).map_err(Failure::input)?;
-    let policy = broker_policy(&ground.input(quick), &plan).map_err(Failure::input)?;
     let templates = match &settings.folders.templates {
         None => Templates::default(),
         Some(folder) => Templates::new(templates(folder)?),
@@ -165,7 +165,7 @@ pub(super) async fn make_plan(
         tracing::warn!(%error, "the plan is not in the table `plans`");
     }
     progress.finish();
-    Ok(Made { plan, policy, documents, ground })
+    Ok(Made { plan, documents, ground, quick })
 }
 
 fn templates(folder: &Path) -> Result<std::collections::BTreeMap<String, String>, Failure> {
