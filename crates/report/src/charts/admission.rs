@@ -7,8 +7,9 @@
 use jiff::civil::Date;
 
 use super::{
+    axis,
     draw_limit::{Step, days_between, limit_points},
-    scale::{self, Linear},
+    scale::Linear,
     svg::{Anchor, Label, Placer, Svg},
 };
 use crate::format::{compact, day};
@@ -45,10 +46,7 @@ impl Admission {
         let x = Linear::new((0.0, count), (LEFT, RIGHT));
         let top = self.top();
         let y = Linear::new((0.0, top), (BOTTOM, TOP));
-        for (value, text) in scale::ticks(top, 4) {
-            svg.line("grid", (LEFT, y.at(value)), (RIGHT, y.at(value)));
-            svg.text("tick", (LEFT - 8.0, y.at(value) + 4.0), Anchor::End, &text);
-        }
+        axis::upright(&mut svg, &y, top, (LEFT, RIGHT));
         svg.rect("reserved", (LEFT, 5.0), (9.0, 9.0));
         svg.text("tick", (LEFT + 15.0, 13.0), Anchor::Start, "reserved, when calls start");
         svg.rect("bar", (LEFT + 196.0, 5.0), (9.0, 9.0));

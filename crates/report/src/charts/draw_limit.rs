@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 use jiff::civil::Date;
 
 use super::{
-    scale::{self, Linear},
+    axis,
+    scale::Linear,
     svg::{Anchor, Label, Place, Placer, Svg, shorten},
 };
 use crate::format::{compact, day};
@@ -147,11 +148,7 @@ impl DrawLimit {
                 svg.rect("event", (from, TOP - 6.0), (width, BOTTOM - TOP + 6.0));
             }
         }
-        for (value, text) in scale::ticks(self.top(), 4) {
-            let y = frame.y.at(value);
-            svg.line("grid", (LEFT, y), (RIGHT, y));
-            svg.text("tick", (LEFT - 8.0, y + 4.0), Anchor::End, &text);
-        }
+        axis::upright(&mut svg, &frame.y, self.top(), (LEFT, RIGHT));
         self.draw_days(&mut svg, &mut placer, &frame);
         let rules = self.draw_rules(&mut svg, &mut placer, &frame);
         let limit = self.draw_limits(&mut svg, &mut placer, &frame);

@@ -5,8 +5,8 @@ use plimsoll_plan::{EventRatePlan, OccurrencePlan, Plan};
 
 use super::{Figure, Table};
 use crate::{
-    charts::{Label, Scorecard, Scored, rate},
-    format::{NONE, count, day_year},
+    charts::{Label, Scorecard, Scored},
+    format::{NONE, count, day_year, fixed},
     local::Local,
 };
 
@@ -87,6 +87,12 @@ pub(super) fn figure(plan: &Plan, local: &Local) -> Option<Figure> {
         title: label.title,
         desc: label.desc,
     })
+}
+
+/// A rate as it stands in a row: `16.4`, with the sign for "at least" before it where it is a lower bound.
+fn rate(value: f64, censored: bool) -> String {
+    let bound = if censored { "\u{2265} " } else { "" };
+    format!("{bound}{}", fixed(value, if value < 10.0 { 2 } else { 1 }))
 }
 
 fn scored(event: &EventRatePlan, past: &OccurrencePlan) -> Scored {
