@@ -5,10 +5,12 @@
 
 use std::fmt::Write;
 
+use serde::Serialize;
+
 use crate::escape;
 
 /// What a screen reader says of a chart, and what its ids are made from.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct Label {
     /// Unique in the document; letters, digits and hyphens.
     pub(crate) id: String,

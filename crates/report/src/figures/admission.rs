@@ -49,7 +49,7 @@ pub(super) fn figure(number: usize, pool: &PoolPlan, measured: &Measured, local:
     Some(Figure {
         subtitle: format!(
             "Busiest minute of each day, {words}, counted when calls start and when they end \u{b7} {} \u{b7} {} to {}, {} time",
-            whereabouts(&pool.pool, pool.account.as_deref(), pool.region.as_deref()),
+            whereabouts(pool),
             day(first),
             day_year(last),
             local.city(),
@@ -57,9 +57,7 @@ pub(super) fn figure(number: usize, pool: &PoolPlan, measured: &Measured, local:
         svg: chart.svg(&label),
         table: table(&chart),
         source: series::query(&drawn),
-        id: label.id,
-        title: label.title,
-        desc: label.desc,
+        label,
     })
 }
 

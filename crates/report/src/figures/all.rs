@@ -4,21 +4,18 @@ use super::{admission, busy_minute, draw, hours, need, reservation, runs, scorec
 use plimsoll_plan::{DimensionPlan, Measured, Plan, PoolPlan};
 use serde::Serialize;
 
-use crate::{format::count, local::Local, names};
+use crate::{charts::Label, format::count, local::Local, names};
 
 /// A chart with everything that stands around it.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Figure {
-    /// Unique in the document.
-    pub(crate) id: String,
-    /// The finding.
-    pub(crate) title: String,
+    /// Its `id`, its `title` and its `desc`, for the page as for the drawing.
+    #[serde(flatten)]
+    pub(crate) label: Label,
     /// Measure, window, period, place, n.
     pub(crate) subtitle: String,
     /// The drawing.
     pub(crate) svg: String,
-    /// What there is to see, in words with the numbers.
-    pub(crate) desc: String,
     /// The same figures as a table.
     pub(crate) table: Table,
     /// Where the figures can be looked up: SQL, or a place in `plan.json`.
@@ -183,10 +180,9 @@ pub(crate) fn of_minutes(dimension: &DimensionPlan) -> bool {
     dimension.rate_from == "measured" && dimension.event.is_none()
 }
 
-/// A pool's model and where it is, for subtitles: "claude-sonnet-4.5, Anthropic direct, global, prod".
-pub(crate) fn whereabouts(pool: &str, account: Option<&str>, region: Option<&str>) -> String {
-    let place = names::place(account, region);
-    if place.is_empty() { names::pool(pool) } else { format!("{}, {place}", names::pool(pool)) }
+/// A pool's model and where it is, for subtitles.
+pub(crate) fn whereabouts(pool: &PoolPlan) -> String {
+    names::whereabouts(&pool.pool, pool.account.as_deref(), pool.region.as_deref())
 }
 
 /// A text as an SQL literal.

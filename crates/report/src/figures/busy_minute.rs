@@ -45,7 +45,7 @@ pub(super) fn figure(
     };
     Some(Figure {
         subtitle: format!(
-            "{}, {} \u{b7} busiest of {} in the history, {} to {}: {} {}, {} time{alone}",
+            "{}, {} \u{b7} busiest of {} in the history, {} to {}: {} {}, {} time{alone} \u{b7} {}",
             capital(&words),
             drawn.dimension.basis,
             count(n, "busy minute", "busy minutes"),
@@ -54,9 +54,7 @@ pub(super) fn figure(
             day(local.day(busiest.minute)),
             local.clock(busiest.minute),
             local.city(),
-        ) + &format!(
-            " \u{b7} {}",
-            whereabouts(&pool.pool, pool.account.as_deref(), pool.region.as_deref())
+            whereabouts(pool),
         ),
         svg: chart.svg(&label),
         table: table(&chart, busiest, local),
@@ -65,9 +63,7 @@ pub(super) fn figure(
             sql_text(&pool.pool),
             sql_text(&drawn.measure)
         ),
-        id: label.id,
-        title: label.title,
-        desc: label.desc,
+        label,
     })
 }
 

@@ -40,7 +40,7 @@ pub(super) fn figure(
         title: title(pool, dimension, &chart, local),
         desc: description(dimension, &chart),
     };
-    let place = whereabouts(&pool.pool, pool.account.as_deref(), pool.region.as_deref());
+    let place = whereabouts(pool);
     let first = chart.days.first().map_or(chart.as_of, |d| d.day);
     let last = chart.days.last().map_or(chart.as_of, |d| d.day);
     let hollow = if chart.days.iter().any(|d| d.throttled) {
@@ -76,9 +76,7 @@ pub(super) fn figure(
         svg: chart.svg(&label),
         table: table(&chart),
         source: series::query(&drawn),
-        id: label.id,
-        title: label.title,
-        desc: label.desc,
+        label,
     })
 }
 

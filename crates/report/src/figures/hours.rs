@@ -48,14 +48,12 @@ pub(super) fn figure(number: usize, pool: &PoolPlan, measured: &Measured, local:
         subtitle: format!(
             "Busiest minute of the hour, {words} ({}) \u{b7} {}",
             dimension.basis,
-            whereabouts(&pool.pool, pool.account.as_deref(), pool.region.as_deref()),
+            whereabouts(pool),
         ),
         svg: chart.svg(&label),
         table: table(&week),
         source: series::query(&drawn),
-        id: label.id,
-        title: label.title,
-        desc: label.desc,
+        label,
     })
 }
 

@@ -83,9 +83,7 @@ pub(super) fn figure(plan: &Plan, local: &Local) -> Option<Figure> {
         svg: chart.svg(&label),
         table: table(&chart),
         source: "plan.json, event_rates, past".to_owned(),
-        id: label.id,
-        title: label.title,
-        desc: label.desc,
+        label,
     })
 }
 
