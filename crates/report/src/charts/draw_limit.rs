@@ -226,6 +226,11 @@ impl DrawLimit {
         self.limits.iter().rfind(begun).map(|s| s.value)
     }
 
+    /// Whether a day's busiest minute lies above the limit of that day.
+    pub(crate) fn passes(&self, draw: &DayDraw) -> bool {
+        self.limit_on(draw.day).is_some_and(|limit| draw.amount > Some(limit))
+    }
+
     /// The steps of the limit; gives back the text for the last of them.
     fn draw_limits(&self, svg: &mut Svg, placer: &mut Placer, frame: &Frame) -> Option<Text> {
         let height = |value: u64| frame.y.at(value as f64);

@@ -1,6 +1,9 @@
 //! All charts of a report, and the shapes that they share.
 
-use super::{admission, busy_minute, draw, hours, need, reservation, runs, scorecard};
+use std::collections::BTreeSet;
+
+use super::{admission, busy_minute, draw, hours, need, reservation, runs, scorecard, series, series::Drawn};
+use jiff::civil::Date;
 use plimsoll_plan::{DimensionPlan, Measured, Plan, PoolPlan};
 use serde::Serialize;
 
@@ -81,19 +84,18 @@ pub(super) const WORTH_DRAWING: f64 = 0.5;
 
 impl Figures {
     pub(crate) fn new(plan: &Plan, measured: &Measured, local: &Local) -> Self {
-        let matter = pools_that_matter(plan);
-        let pools = matter
-            .iter()
-            .enumerate()
-            .map(|(i, pool)| pool_figures(i + 1, plan, pool, measured, local))
-            .filter(|f| f.draw.is_some() || !f.needs.is_empty())
-            .collect();
-        let hours = matter
-            .iter()
-            .enumerate()
-            .filter_map(|(i, pool)| hours::figure(i + 1, pool, measured, local))
-            .take(MOST_HOURS)
-            .collect();
+        let known = series::known_days(measured, local);
+        let (mut pools, mut hours) = (Vec::new(), Vec::new());
+        for (i, pool) in pools_that_matter(plan).into_iter().enumerate() {
+            let drawn = series::drawn(pool, measured);
+            let figures = pool_figures(i + 1, plan, pool, drawn.as_ref(), measured, &known, local);
+            if figures.draw.is_some() || !figures.needs.is_empty() {
+                pools.push(figures);
+            }
+            if hours.len() < MOST_HOURS {
+                hours.extend(drawn.and_then(|drawn| hours::figure(i + 1, &drawn, &known, local)));
+            }
+        }
         Self {
             pools,
             scorecard: scorecard::figure(plan, local),
@@ -108,7 +110,9 @@ pub(super) fn pool_figures(
     number: usize,
     plan: &Plan,
     pool: &PoolPlan,
+    drawn: Option<&Drawn<'_>>,
     measured: &Measured,
+    known: &BTreeSet<Date>,
     local: &Local,
 ) -> PoolFigures {
     let asked = |d: &&DimensionPlan| {
@@ -117,9 +121,9 @@ pub(super) fn pool_figures(
             .any(|r| r.pool == pool.pool && r.account == pool.account && r.dimension == d.dimension)
     };
     PoolFigures {
-        draw: draw::figure(number, plan, pool, measured, local),
-        minute: busy_minute::figure(number, plan, pool, measured, local),
-        admission: admission::figure(number, pool, measured, local),
+        draw: drawn.and_then(|drawn| draw::figure(number, plan, drawn, measured, known, local)),
+        minute: drawn.and_then(|drawn| busy_minute::figure(number, plan, drawn, local)),
+        admission: drawn.and_then(|drawn| admission::figure(number, drawn, known, local)),
         needs: pool
             .dimensions
             .iter()
