@@ -1,5 +1,6 @@
 //! The Markdown twin and some charts, byte for byte.
 
+use plimsoll_plan::EventRatePlan;
 use plimsoll_report::{Templates, render};
 
 use crate::fixture::{Fallible, measured, plan};
@@ -35,6 +36,22 @@ fn charts_of_measured_data_as_svg() -> Fallible {
         insta::assert_snapshot!(format!("{id}.svg"), drawing(&out.html, id).ok_or(id)?);
     }
     assert!(out.html.contains("admission-") && out.html.contains("class=\"reserved\""));
+    Ok(())
+}
+
+/// Protects the finding of the scorecard: a declared rate is named only where there is no other beside it.
+#[test]
+fn of_declared_rates_that_differ_none_is_named() -> Fallible {
+    let mut plan = plan()?;
+    let first = plan.event_rates.first_mut().ok_or("an event")?;
+    first.runs_per_min = Some(10.0);
+    let other =
+        EventRatePlan { workflow: "crm-enrichment".to_owned(), runs_per_min: Some(2.0), ..first.clone() };
+    let told = render(&plan, &measured()?, &Templates::default())?.markdown;
+    assert!(told.contains("In all 3 past occurrences more runs started than the 10 runs a minute that are"));
+    plan.event_rates.push(other);
+    let told = render(&plan, &measured()?, &Templates::default())?.markdown;
+    assert!(told.contains("In all 6 past occurrences more runs started a minute than are planned for"));
     Ok(())
 }
 
