@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{DataType, Int64Type};
 use datafusion::error::DataFusionError;
@@ -93,27 +93,26 @@ fn pools(rows: &RecordBatch) -> Option<Vec<PoolCalls>> {
     let (admission, settlement) = (stage("admission")?, stage("settlement")?);
     let mut found: Vec<PoolCalls> = Vec::new();
     for row in 0..rows.num_rows() {
-        let told = |column: &arrow::array::ArrayRef| {
-            column.is_valid(row).then(|| column.as_string::<i32>().value(row).to_owned())
-        };
-        let value = |column: &arrow::array::ArrayRef| {
-            column.is_valid(row).then(|| column.as_primitive::<Int64Type>().value(row))
-        };
-        let name = (told(&pool)?, told(&account), told(&region));
+        let value =
+            |column: &ArrayRef| column.is_valid(row).then(|| column.as_primitive::<Int64Type>().value(row));
+        let name = (told(&pool, row)?, told(&account, row), told(&region, row));
         let same =
-            |last: &PoolCalls| (&last.pool, &last.account, &last.region) == (&name.0, &name.1, &name.2);
+            |last: &PoolCalls| (last.pool.as_str(), last.account.as_deref(), last.region.as_deref()) == name;
         if !found.last().is_some_and(same) {
             let (pool, account, region) = name;
-            found.push(PoolCalls { pool, account, region, ..PoolCalls::default() });
+            found.push(PoolCalls {
+                pool: pool.to_owned(),
+                account: account.map(str::to_owned),
+                region: region.map(str::to_owned),
+                ..PoolCalls::default()
+            });
         }
         let last = found.last_mut()?;
-        let amount = |column: &arrow::array::ArrayRef| {
-            value(column).map_or(0, |value| u64::try_from(value).unwrap_or(0))
-        };
+        let amount = |column: &ArrayRef| value(column).map_or(0, |value| u64::try_from(value).unwrap_or(0));
         let mut call = PoolCall {
             wanted_us: value(&wanted)?,
             latency_us: value(&latency)?,
-            workflow: told(&workflow).map(|name| place(&mut last.workflows, name)),
+            workflow: told(&workflow, row).map(|name| place(&mut last.workflows, name)),
             tier: value(&tier).and_then(|tier| u8::try_from(tier).ok()),
             ..PoolCall::default()
         };
@@ -125,10 +124,15 @@ fn pools(rows: &RecordBatch) -> Option<Vec<PoolCalls>> {
     Some(found)
 }
 
+/// A text of a column, where there is one.
+fn told(column: &ArrayRef, row: usize) -> Option<&str> {
+    column.is_valid(row).then(|| column.as_string::<i32>().value(row))
+}
+
 /// The place of a name in a list, which it joins where it is new.
-fn place(names: &mut Vec<String>, name: String) -> usize {
-    names.iter().position(|known| *known == name).unwrap_or_else(|| {
-        names.push(name);
+fn place(names: &mut Vec<String>, name: &str) -> usize {
+    names.iter().position(|known| known == name).unwrap_or_else(|| {
+        names.push(name.to_owned());
         names.len() - 1
     })
 }

@@ -93,6 +93,12 @@ pub(crate) fn place(account: Option<&str>, region: Option<&str>) -> String {
     [account, region].into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
+/// A pool's model and where it is: "claude-sonnet-4.5, Anthropic direct, global, prod".
+pub(crate) fn whereabouts(key: &str, account: Option<&str>, region: Option<&str>) -> String {
+    let place = place(account, region);
+    if place.is_empty() { pool(key) } else { format!("{}, {place}", pool(key)) }
+}
+
 /// What to do instead of asking, as an instruction.
 pub(crate) fn fix(key: &str) -> String {
     match key {

@@ -7,8 +7,9 @@
 use jiff::civil::Date;
 
 use super::{
+    axis,
     draw_limit::{Step, days_between, limit_points},
-    scale::{self, Linear},
+    scale::Linear,
     svg::{Anchor, Label, Placer, Svg},
 };
 use crate::format::{compact, day};
@@ -45,10 +46,7 @@ impl Admission {
         let x = Linear::new((0.0, count), (LEFT, RIGHT));
         let top = self.top();
         let y = Linear::new((0.0, top), (BOTTOM, TOP));
-        for (value, text) in scale::ticks(top, 4) {
-            svg.line("grid", (LEFT, y.at(value)), (RIGHT, y.at(value)));
-            svg.text("tick", (LEFT - 8.0, y.at(value) + 4.0), Anchor::End, &text);
-        }
+        axis::upright(&mut svg, &y, top, (LEFT, RIGHT));
         svg.rect("reserved", (LEFT, 5.0), (9.0, 9.0));
         svg.text("tick", (LEFT + 15.0, 13.0), Anchor::Start, "reserved, when calls start");
         svg.rect("bar", (LEFT + 196.0, 5.0), (9.0, 9.0));
@@ -70,8 +68,8 @@ impl Admission {
         let first = self.days.first().map(|d| d.day);
         let left = |date: Date| first.map_or(LEFT, |first| x.at(days_between(first, date)));
         let limit = limit_points(&self.limits, left, |value| y.at(value as f64), (LEFT, RIGHT));
-        if let Some(step) = self.limits.last().filter(|_| !limit.is_empty()) {
-            svg.polyline("limit", &limit);
+        if let Some((points, step)) = limit {
+            svg.polyline("limit", &points);
             svg.line("limit", (LEFT + 392.0, 9.0), (LEFT + 410.0, 9.0));
             let text = format!("limit {}", compact(step.value as f64));
             svg.text("tick", (LEFT + 417.0, 13.0), Anchor::Start, &text);
@@ -95,5 +93,23 @@ impl Admission {
         let drawn = self.days.iter().filter_map(|d| d.amounts).flat_map(|(a, b)| [a, b]);
         let limits = self.limits.iter().map(|step| step.value);
         drawn.chain(limits).max().unwrap_or(1).max(1) as f64 * 1.08
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+
+    /// Protects the legend: it names the limit that is drawn, not one that begins after the last day.
+    #[test]
+    fn a_limit_to_come_is_not_named() {
+        let first = date(2026, 11, 1);
+        let days = [first, date(2026, 11, 2)].map(|day| DayPair { day, amounts: Some((900, 300)) });
+        let limits =
+            vec![Step { from: None, value: 1_000 }, Step { from: Some(date(2026, 12, 1)), value: 2_000 }];
+        let label = Label { id: "a".to_owned(), title: String::new(), desc: String::new() };
+        let svg = Admission { days: days.to_vec(), limits }.svg(&label);
+        assert!(svg.contains("limit 1,000") && !svg.contains("limit 2,000"));
     }
 }

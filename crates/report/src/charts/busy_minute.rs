@@ -5,8 +5,9 @@
 //! row its name and figures, so that nothing is told by shade alone.
 
 use super::{
-    scale::{self, Linear},
-    svg::{Anchor, CHAR_WIDTH, Label, Svg, shorten},
+    axis,
+    scale::Linear,
+    svg::{Anchor, Label, Svg, shorten},
 };
 use crate::format::compact;
 
@@ -50,10 +51,7 @@ impl BusyMinute {
         let mut svg = Svg::new(WIDTH, bottom + 40.0);
         let top = self.top();
         let x = Linear::new((0.0, top), (LEFT, RIGHT));
-        for (value, text) in scale::ticks(top, 4) {
-            svg.line("grid", (x.at(value), TOP - 8.0), (x.at(value), bottom));
-            svg.text("tick", (x.at(value), bottom + 14.0), Anchor::Middle, &text);
-        }
+        axis::across(&mut svg, &x, top, (TOP, bottom));
         svg.text("lab b", (LEFT - 12.0, TOP + 13.0), Anchor::End, "all together");
         let mut sum = 0_u64;
         for (i, part) in self.parts.iter().enumerate() {
@@ -65,11 +63,7 @@ impl BusyMinute {
         }
         self.figure(&mut svg, &x, "lab b halo", TOP, sum as f64, &compact(sum as f64));
         if let Some(limit) = self.limit {
-            let at = x.at(limit as f64);
-            let text = format!("limit today {}", compact(limit as f64));
-            let half = text.chars().count() as f64 * CHAR_WIDTH / 2.0;
-            svg.line("limit", (at, TOP - 10.0), (at, bottom));
-            svg.text("tick ink", (at.clamp(half, WIDTH - half), bottom + 31.0), Anchor::Middle, &text);
+            axis::limit_today(&mut svg, &x, limit, (TOP - 10.0, bottom), bottom + 31.0);
         }
         svg.finish(label)
     }
@@ -93,10 +87,7 @@ impl BusyMinute {
 
     /// A figure behind its bar, clear of the line of the limit.
     fn figure(&self, svg: &mut Svg, x: &Linear, class: &str, y: f64, value: f64, text: &str) {
-        let start = x.at(value) + 7.0;
-        let end = start + text.chars().count() as f64 * (CHAR_WIDTH + 1.0);
-        let limit = self.limit.map(|limit| x.at(limit as f64));
-        let at = limit.filter(|at| (start - 6.0..end).contains(at)).map_or(start, |at| at + 7.0);
+        let at = axis::behind(x, x.at(value), 7.0, text, self.limit);
         svg.text(class, (at, y + 13.0), Anchor::Start, text);
     }
 

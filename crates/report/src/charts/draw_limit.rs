@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 use jiff::civil::Date;
 
 use super::{
-    scale::{self, Linear},
+    axis,
+    scale::Linear,
     svg::{Anchor, Label, Place, Placer, Svg, shorten},
 };
 use crate::format::{compact, day};
@@ -106,16 +107,18 @@ pub(super) fn days_between(from: Date, to: Date) -> f64 {
     to.duration_since(from).as_hours() as f64 / 24.0
 }
 
-/// The corners of the steps of a limit between two edges; nothing where no limit is known.
+/// The corners of the steps of a limit between two edges, and the last step that begins before the second;
+/// nothing where none does.
 pub(super) fn limit_points(
     limits: &[Step],
     left: impl Fn(Date) -> f64,
     height: impl Fn(u64) -> f64,
     (first, last): (f64, f64),
-) -> Vec<(f64, f64)> {
+) -> Option<(Vec<(f64, f64)>, &Step)> {
     // Only the last step before the chart begins matters to its left edge.
     let visible = limits.iter().rposition(|s| s.from.is_none_or(|d| left(d) <= first)).unwrap_or(0);
     let mut points: Vec<(f64, f64)> = Vec::new();
+    let mut shown = None;
     for step in limits.get(visible..).unwrap_or_default() {
         let x = step.from.map_or(first, &left).max(first);
         if x > last {
@@ -125,11 +128,11 @@ pub(super) fn limit_points(
             points.push((x, before));
         }
         points.push((x, height(step.value)));
+        shown = Some(step);
     }
-    if let Some(&(_, y)) = points.last() {
-        points.push((last, y));
-    }
-    points
+    let step = shown?;
+    points.push((last, height(step.value)));
+    Some((points, step))
 }
 
 impl DrawLimit {
@@ -145,11 +148,7 @@ impl DrawLimit {
                 svg.rect("event", (from, TOP - 6.0), (width, BOTTOM - TOP + 6.0));
             }
         }
-        for (value, text) in scale::ticks(self.top(), 4) {
-            let y = frame.y.at(value);
-            svg.line("grid", (LEFT, y), (RIGHT, y));
-            svg.text("tick", (LEFT - 8.0, y + 4.0), Anchor::End, &text);
-        }
+        axis::upright(&mut svg, &frame.y, self.top(), (LEFT, RIGHT));
         self.draw_days(&mut svg, &mut placer, &frame);
         let rules = self.draw_rules(&mut svg, &mut placer, &frame);
         let limit = self.draw_limits(&mut svg, &mut placer, &frame);
@@ -227,14 +226,17 @@ impl DrawLimit {
         self.limits.iter().rfind(begun).map(|s| s.value)
     }
 
+    /// Whether a day's busiest minute lies above the limit of that day.
+    pub(crate) fn passes(&self, draw: &DayDraw) -> bool {
+        self.limit_on(draw.day).is_some_and(|limit| draw.amount > Some(limit))
+    }
+
     /// The steps of the limit; gives back the text for the last of them.
     fn draw_limits(&self, svg: &mut Svg, placer: &mut Placer, frame: &Frame) -> Option<Text> {
         let height = |value: u64| frame.y.at(value as f64);
-        let points = limit_points(&self.limits, |date| frame.left(date), height, (LEFT, RIGHT));
-        let begun = |s: &&Step| s.from.is_none_or(|d| frame.left(d).max(LEFT) <= RIGHT);
-        let step = self.limits.iter().rfind(begun)?;
+        let (points, step) = limit_points(&self.limits, |date| frame.left(date), height, (LEFT, RIGHT))?;
         let x = step.from.map_or(LEFT, |d| frame.left(d)).max(LEFT);
-        let &(_, y) = points.last()?;
+        let y = height(step.value);
         svg.polyline("limit", &points);
         for pair in points.windows(2) {
             if let [a, b] = pair {

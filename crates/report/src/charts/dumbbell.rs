@@ -5,7 +5,7 @@
 
 use super::{
     scale::{self, Log},
-    svg::{Anchor, CHAR_WIDTH, Label, Svg, shorten},
+    svg::{Anchor, Label, Svg, shorten, text_width},
 };
 use crate::format::{compact, group};
 
@@ -96,7 +96,7 @@ fn draw(svg: &mut Svg, x: &Log, range: &Range, output: bool, y: f64) {
     let p50 = compact(range.p50);
     let left = from - 9.0;
     // Where the first figure would leave the plot it joins the second.
-    if left - p50.chars().count() as f64 * CHAR_WIDTH < LEFT - 8.0 {
+    if left - text_width(&p50) < LEFT - 8.0 {
         let both = format!("{p50} to {}", compact(range.p95));
         svg.text("tick ink", (to + 9.0, y + 4.0), Anchor::Start, &both);
     } else {

@@ -6,6 +6,7 @@
 //! axes, and every coordinate is printed with one fixed decimal, so equal figures give equal bytes.
 
 mod admission;
+mod axis;
 mod busy_minute;
 mod draw_limit;
 mod dumbbell;
@@ -22,6 +23,6 @@ pub(crate) use draw_limit::{Band, DayDraw, DrawLimit, Forecast, Step};
 pub(crate) use dumbbell::{Dumbbell, Range, RangeRow};
 pub(crate) use heat_map::HeatMap;
 pub(crate) use load_duration::LoadDuration;
-pub(crate) use scorecard::{Scorecard, Scored, rate};
+pub(crate) use scorecard::{Scorecard, Scored};
 pub(crate) use svg::Label;
 pub(crate) use waterfall::{Part, PartKind, Waterfall};

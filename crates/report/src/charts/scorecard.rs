@@ -5,10 +5,10 @@
 //! right. What the plan declares instead of forecasting is a grey line through the rows of that event.
 
 use super::{
-    scale::{self, Linear},
-    svg::{Anchor, CHAR_WIDTH, Label, Svg, shorten},
+    axis,
+    scale::Linear,
+    svg::{Anchor, Label, Svg, shorten, text_width},
 };
-use crate::format::fixed;
 
 const WIDTH: f64 = 720.0;
 const LEFT: f64 = 206.0;
@@ -46,10 +46,7 @@ impl Scorecard {
         let mut svg = Svg::new(WIDTH, bottom + 36.0);
         let top = self.top();
         let x = Linear::new((0.0, top), (LEFT, RIGHT));
-        for (value, text) in scale::ticks(top, 4) {
-            svg.line("grid", (x.at(value), TOP - 8.0), (x.at(value), bottom));
-            svg.text("tick", (x.at(value), bottom + 14.0), Anchor::Middle, &text);
-        }
+        axis::across(&mut svg, &x, top, (TOP, bottom));
         svg.text("tick", (LEFT, bottom + 31.0), Anchor::Start, &self.unit);
         self.legend(&mut svg);
         for (i, row) in self.rows.iter().enumerate() {
@@ -83,7 +80,7 @@ impl Scorecard {
             if shown {
                 mark(svg, x, y);
                 svg.text("tick", (x + 21.0, y + 4.0), Anchor::Start, text);
-                x += 21.0 + text.chars().count() as f64 * CHAR_WIDTH + 14.0;
+                x += 21.0 + text_width(text) + 14.0;
             }
         };
         word(svg, any(|r| !r.censored), "measured", |svg, x, y| svg.circle("dot", (x + 8.0, y), 4.2));
@@ -108,10 +105,4 @@ impl Scorecard {
         let top = values.filter(|v| v.is_finite()).fold(0.0, f64::max);
         if top > 0.0 { top * 1.05 } else { 1.0 }
     }
-}
-
-/// A rate as it stands in a row: `16.4`, and `≥ 16.4` where it is a lower bound.
-pub(crate) fn rate(value: f64, censored: bool) -> String {
-    let bound = if censored { "\u{2265} " } else { "" };
-    format!("{bound}{}", fixed(value, if value < 10.0 { 2 } else { 1 }))
 }

@@ -5,10 +5,12 @@
 
 use std::fmt::Write;
 
+use serde::Serialize;
+
 use crate::escape;
 
 /// What a screen reader says of a chart, and what its ids are made from.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct Label {
     /// Unique in the document; letters, digits and hyphens.
     pub(crate) id: String,
@@ -33,6 +35,11 @@ pub(crate) enum Anchor {
 /// safe side: it decides only whether two labels would touch.
 pub(crate) const CHAR_WIDTH: f64 = 6.2;
 
+/// Space that a label takes across, by [`CHAR_WIDTH`].
+pub(crate) fn text_width(text: &str) -> f64 {
+    text.chars().count() as f64 * CHAR_WIDTH
+}
+
 /// One drawing under way.
 #[derive(Debug)]
 pub(crate) struct Svg {
@@ -44,6 +51,10 @@ pub(crate) struct Svg {
 impl Svg {
     pub(crate) fn new(width: f64, height: f64) -> Self {
         Self { width, height, body: String::new() }
+    }
+
+    pub(crate) fn width(&self) -> f64 {
+        self.width
     }
 
     /// Appends to the body; writing to a `String` cannot fail.
@@ -202,7 +213,7 @@ impl Placer {
 
 /// The rectangle that a label covers.
 fn extent(text: &str, (point, anchor): Place) -> (f64, f64, f64, f64) {
-    let width = text.chars().count() as f64 * CHAR_WIDTH;
+    let width = text_width(text);
     let left = match anchor {
         Anchor::Start => point.0,
         Anchor::Middle => point.0 - width / 2.0,

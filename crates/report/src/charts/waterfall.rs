@@ -4,8 +4,9 @@
 //! says. The limit of today is a line through all of them.
 
 use super::{
+    axis,
     scale::Linear,
-    svg::{Anchor, CHAR_WIDTH, Label, Svg, shorten},
+    svg::{Anchor, Label, Svg, shorten},
 };
 use crate::format::compact;
 
@@ -86,30 +87,19 @@ impl Waterfall {
             svg.line("grid", (x.at(sum as f64), y + BAR), (x.at(sum as f64), y + ROW));
             let sign = if row > 0 && part.delta >= 0 { "+" } else { "" };
             let figure = format!("{sign}{}", compact(part.delta as f64));
-            let at = self.clear_of_limit(&x, x.at(high) + 6.0, &figure);
+            let at = axis::behind(&x, x.at(high), 6.0, &figure, self.limit);
             svg.text("lab halo", (at, y + 15.0), Anchor::Start, &figure);
         }
         let y = row_y(self.parts.len());
         svg.text("lab b", (LEFT - 10.0, y + 15.0), Anchor::End, &self.total_name);
         svg.rect("w-ask", (LEFT, y), (x.at(self.total as f64) - LEFT, BAR));
         let figure = compact(self.total as f64);
-        let at = self.clear_of_limit(&x, x.at(self.total as f64) + 6.0, &figure);
+        let at = axis::behind(&x, x.at(self.total as f64), 6.0, &figure, self.limit);
         svg.text("lab b halo", (at, y + 15.0), Anchor::Start, &figure);
         if let Some(limit) = self.limit {
-            let text = format!("limit today {}", compact(limit as f64));
-            let at = x.at(limit as f64);
-            let half = text.chars().count() as f64 * CHAR_WIDTH / 2.0;
-            svg.line("limit", (at, 3.0), (at, floor - 2.0));
-            svg.text("tick ink", (at.clamp(half, WIDTH - half), floor + 13.0), Anchor::Middle, &text);
+            axis::limit_today(&mut svg, &x, limit, (3.0, floor - 2.0), floor + 13.0);
         }
         svg.finish(label)
-    }
-
-    /// Where a figure starts: at `start`, or behind the line of the limit if that runs through it.
-    fn clear_of_limit(&self, x: &Linear, start: f64, figure: &str) -> f64 {
-        let end = start + figure.chars().count() as f64 * (CHAR_WIDTH + 1.0);
-        let limit = self.limit.map(|l| x.at(l as f64));
-        limit.filter(|at| (start - 5.0..end).contains(at)).map_or(start, |at| at + 6.0)
     }
 
     fn top(&self) -> f64 {

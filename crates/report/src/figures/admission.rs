@@ -1,9 +1,12 @@
 //! Why calls are refused below what is used: what a pool's calls reserve at their start beside what they
 //! turn out to use.
 
-use plimsoll_plan::{DimensionPlan, Measured, PoolPlan};
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Figure, Table, draw::limits, series, whereabouts};
+use jiff::civil::Date;
+use plimsoll_plan::{DimensionPlan, PoolPlan};
+
+use super::{Figure, Table, draw::limits, series, series::Drawn, whereabouts};
 use crate::{
     charts::{Admission, DayPair, Label},
     format::{NONE, compact, day, day_year, group, ratio},
@@ -17,12 +20,16 @@ const WORTH: f64 = 1.1;
 /// Most rows of the table under the chart: the days with the most reserved.
 const MOST_ROWS: usize = 10;
 
-pub(super) fn figure(number: usize, pool: &PoolPlan, measured: &Measured, local: &Local) -> Option<Figure> {
-    let drawn = series::drawn(pool, measured)?;
-    let dimension = drawn.dimension;
+pub(super) fn figure(
+    number: usize,
+    drawn: &Drawn<'_>,
+    known: &BTreeSet<Date>,
+    local: &Local,
+) -> Option<Figure> {
+    let (pool, dimension) = (drawn.plan, drawn.dimension);
     let what = drawn.measure.split_once('.')?.1;
     let (reserved, used) = (format!("admission.{what}"), format!("settlement.{what}"));
-    let days = days(measured, &drawn, (&reserved, &used), local)?;
+    let days = days(drawn, (&reserved, &used), known, local)?;
     let chart = Admission { days, limits: limits(dimension) };
     let busiest = chart.days.iter().filter_map(|d| Some((d.amounts?, d.day))).max_by_key(|(a, _)| a.0)?;
     let ((most, settled), on) = busiest;
@@ -31,7 +38,7 @@ pub(super) fn figure(number: usize, pool: &PoolPlan, measured: &Measured, local:
         return None;
     }
     let words = names::dimension(&dimension.dimension);
-    let refused = series::by_day(drawn.pool, &reserved, local).values().any(|(_, refused)| *refused);
+    let refused = series::hours(drawn.pool, &reserved).any(|hour| hour.throttled > 0);
     let label = Label {
         id: format!("admission-{number}"),
         title: title(pool, dimension, times, (most, settled), refused),
@@ -49,26 +56,24 @@ pub(super) fn figure(number: usize, pool: &PoolPlan, measured: &Measured, local:
     Some(Figure {
         subtitle: format!(
             "Busiest minute of each day, {words}, counted when calls start and when they end \u{b7} {} \u{b7} {} to {}, {} time",
-            whereabouts(&pool.pool, pool.account.as_deref(), pool.region.as_deref()),
+            whereabouts(pool),
             day(first),
             day_year(last),
             local.city(),
         ),
         svg: chart.svg(&label),
         table: table(&chart),
-        source: series::query(&drawn),
-        id: label.id,
-        title: label.title,
-        desc: label.desc,
+        source: series::query(drawn),
+        label,
     })
 }
 
 /// Every day with both counts, from the first to the last that was measured; none where the pool is not metered
 /// by both.
 fn days(
-    measured: &Measured,
-    drawn: &series::Drawn<'_>,
+    drawn: &Drawn<'_>,
     (reserved, used): (&str, &str),
+    known: &BTreeSet<Date>,
     local: &Local,
 ) -> Option<Vec<DayPair>> {
     let at_admission = series::by_day(drawn.pool, reserved, local);
@@ -76,13 +81,12 @@ fn days(
     if at_admission.is_empty() || settled.is_empty() {
         return None;
     }
-    let known = series::known_days(measured, local);
-    let of = |days: &std::collections::BTreeMap<_, (u64, bool)>, date| days.get(&date).map_or(0, |d| d.0);
+    let of = |days: &BTreeMap<Date, (u64, bool)>, date: Date| days.get(&date).map_or(0, |d| d.0);
     let pair = |date| DayPair {
         day: date,
         amounts: known.contains(&date).then(|| (of(&at_admission, date), of(&settled, date))),
     };
-    Some(series::every_day(&known).into_iter().map(pair).collect())
+    Some(series::every_day(known).into_iter().map(pair).collect())
 }
 
 fn title(
@@ -93,16 +97,15 @@ fn title(
     refused: bool,
 ) -> String {
     let model = names::model(&pool.pool);
-    match dimension.limit {
-        Some(limit) if refused && most > limit && settled <= limit => format!(
-            "{model} is refused for what calls reserve, not for what they use: {} as much",
-            ratio(times)
-        ),
-        Some(limit) if most > limit && settled <= limit => format!(
-            "{model} passes its limit by what calls reserve, not by what they use: {} as much",
-            ratio(times)
-        ),
-        _ => format!("{model} reserves {} what it uses", ratio(times)),
+    let times = ratio(times);
+    // By what is used alone the limit would hold.
+    if dimension.limit.is_none_or(|limit| most <= limit || settled > limit) {
+        return format!("{model} reserves {times} what it uses");
+    }
+    if refused {
+        format!("{model} is refused for what calls reserve, not for what they use: {times} as much")
+    } else {
+        format!("{model} passes its limit by what calls reserve, not by what they use: {times} as much")
     }
 }
 

@@ -1,24 +1,24 @@
 //! All charts of a report, and the shapes that they share.
 
-use super::{admission, busy_minute, draw, hours, need, reservation, runs, scorecard};
+use std::collections::BTreeSet;
+
+use super::{admission, busy_minute, draw, hours, need, reservation, runs, scorecard, series, series::Drawn};
+use jiff::civil::Date;
 use plimsoll_plan::{DimensionPlan, Measured, Plan, PoolPlan};
 use serde::Serialize;
 
-use crate::{format::count, local::Local, names};
+use crate::{charts::Label, format::count, local::Local, names};
 
 /// A chart with everything that stands around it.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Figure {
-    /// Unique in the document.
-    pub(crate) id: String,
-    /// The finding.
-    pub(crate) title: String,
+    /// Its `id`, its `title` and its `desc`, for the page as for the drawing.
+    #[serde(flatten)]
+    pub(crate) label: Label,
     /// Measure, window, period, place, n.
     pub(crate) subtitle: String,
     /// The drawing.
     pub(crate) svg: String,
-    /// What there is to see, in words with the numbers.
-    pub(crate) desc: String,
     /// The same figures as a table.
     pub(crate) table: Table,
     /// Where the figures can be looked up: SQL, or a place in `plan.json`.
@@ -84,19 +84,18 @@ pub(super) const WORTH_DRAWING: f64 = 0.5;
 
 impl Figures {
     pub(crate) fn new(plan: &Plan, measured: &Measured, local: &Local) -> Self {
-        let matter = pools_that_matter(plan);
-        let pools = matter
-            .iter()
-            .enumerate()
-            .map(|(i, pool)| pool_figures(i + 1, plan, pool, measured, local))
-            .filter(|f| f.draw.is_some() || !f.needs.is_empty())
-            .collect();
-        let hours = matter
-            .iter()
-            .enumerate()
-            .filter_map(|(i, pool)| hours::figure(i + 1, pool, measured, local))
-            .take(MOST_HOURS)
-            .collect();
+        let known = series::known_days(measured, local);
+        let (mut pools, mut hours) = (Vec::new(), Vec::new());
+        for (i, pool) in pools_that_matter(plan).into_iter().enumerate() {
+            let drawn = series::drawn(pool, measured);
+            let figures = pool_figures(i + 1, plan, pool, drawn.as_ref(), measured, &known, local);
+            if figures.draw.is_some() || !figures.needs.is_empty() {
+                pools.push(figures);
+            }
+            if hours.len() < MOST_HOURS {
+                hours.extend(drawn.and_then(|drawn| hours::figure(i + 1, &drawn, &known, local)));
+            }
+        }
         Self {
             pools,
             scorecard: scorecard::figure(plan, local),
@@ -111,7 +110,9 @@ pub(super) fn pool_figures(
     number: usize,
     plan: &Plan,
     pool: &PoolPlan,
+    drawn: Option<&Drawn<'_>>,
     measured: &Measured,
+    known: &BTreeSet<Date>,
     local: &Local,
 ) -> PoolFigures {
     let asked = |d: &&DimensionPlan| {
@@ -120,9 +121,9 @@ pub(super) fn pool_figures(
             .any(|r| r.pool == pool.pool && r.account == pool.account && r.dimension == d.dimension)
     };
     PoolFigures {
-        draw: draw::figure(number, plan, pool, measured, local),
-        minute: busy_minute::figure(number, plan, pool, measured, local),
-        admission: admission::figure(number, pool, measured, local),
+        draw: drawn.and_then(|drawn| draw::figure(number, plan, drawn, measured, known, local)),
+        minute: drawn.and_then(|drawn| busy_minute::figure(number, plan, drawn, local)),
+        admission: drawn.and_then(|drawn| admission::figure(number, drawn, known, local)),
         needs: pool
             .dimensions
             .iter()
@@ -183,10 +184,9 @@ pub(crate) fn of_minutes(dimension: &DimensionPlan) -> bool {
     dimension.rate_from == "measured" && dimension.event.is_none()
 }
 
-/// A pool's model and where it is, for subtitles: "claude-sonnet-4.5, Anthropic direct, global, prod".
-pub(crate) fn whereabouts(pool: &str, account: Option<&str>, region: Option<&str>) -> String {
-    let place = names::place(account, region);
-    if place.is_empty() { names::pool(pool) } else { format!("{}, {place}", names::pool(pool)) }
+/// A pool's model and where it is, for subtitles.
+pub(crate) fn whereabouts(pool: &PoolPlan) -> String {
+    names::whereabouts(&pool.pool, pool.account.as_deref(), pool.region.as_deref())
 }
 
 /// A text as an SQL literal.

@@ -1,8 +1,8 @@
 //! Who is in the busiest minute: the coincident minute of a pool by workflow, beside each workflow's own.
 
-use plimsoll_plan::{BusiestMinute, Measured, Plan, PoolPlan};
+use plimsoll_plan::{BusiestMinute, Plan, PoolPlan, WorkflowMinute};
 
-use super::{Figure, Table, series, sql_text, whereabouts};
+use super::{Figure, Table, series::Drawn, sql_text, whereabouts};
 use crate::{
     charts::{BusyMinute, Label, Share},
     format::{NONE, about, capital, compact, count, day, day_year, group},
@@ -13,17 +13,10 @@ use crate::{
 /// Most workflows drawn apart; the rest stand together.
 const MOST: usize = 6;
 
-/// A share of which so little is one of "others", as long as all of those are at most a tenth.
+/// Share of the largest amount below which a workflow's own busiest minute is one of "others".
 const SMALL: f64 = 0.02;
 
-pub(super) fn figure(
-    number: usize,
-    plan: &Plan,
-    pool: &PoolPlan,
-    measured: &Measured,
-    local: &Local,
-) -> Option<Figure> {
-    let drawn = series::drawn(pool, measured)?;
+pub(super) fn figure(number: usize, plan: &Plan, drawn: &Drawn<'_>, local: &Local) -> Option<Figure> {
     let busiest = drawn.pool.busiest.get(&drawn.measure)?;
     let chart = BusyMinute { parts: parts(busiest), limit: drawn.dimension.limit };
     let total = chart.total();
@@ -34,7 +27,7 @@ pub(super) fn figure(
     let words = names::dimension(&drawn.dimension.dimension);
     let label = Label {
         id: format!("minute-{number}"),
-        title: title(pool, &chart, busiest),
+        title: title(drawn.plan, &chart, busiest),
         desc: description(&chart, busiest, &words, local),
     };
     let n = drawn.pool.per_minute.get(&drawn.measure).map_or(0, |stat| stat.n);
@@ -45,7 +38,7 @@ pub(super) fn figure(
     };
     Some(Figure {
         subtitle: format!(
-            "{}, {} \u{b7} busiest of {} in the history, {} to {}: {} {}, {} time{alone}",
+            "{}, {} \u{b7} busiest of {} in the history, {} to {}: {} {}, {} time{alone} \u{b7} {}",
             capital(&words),
             drawn.dimension.basis,
             count(n, "busy minute", "busy minutes"),
@@ -54,44 +47,39 @@ pub(super) fn figure(
             day(local.day(busiest.minute)),
             local.clock(busiest.minute),
             local.city(),
-        ) + &format!(
-            " \u{b7} {}",
-            whereabouts(&pool.pool, pool.account.as_deref(), pool.region.as_deref())
+            whereabouts(drawn.plan),
         ),
         svg: chart.svg(&label),
         table: table(&chart, busiest, local),
         source: format!(
             "sql/plan/busiest_minutes.sql, pool = {} and measure = {}",
-            sql_text(&pool.pool),
+            sql_text(&drawn.plan.pool),
             sql_text(&drawn.measure)
         ),
-        id: label.id,
-        title: label.title,
-        desc: label.desc,
+        label,
     })
 }
 
-fn name(workflow: Option<&String>) -> String {
-    workflow.cloned().unwrap_or_else(|| "workflow unknown".to_owned())
+fn name(workflow: &WorkflowMinute) -> String {
+    workflow.workflow.clone().unwrap_or_else(|| "workflow unknown".to_owned())
 }
 
 /// Every workflow that matters, and the rest in one.
 fn parts(busiest: &BusiestMinute) -> Vec<Share> {
     let total: u64 = busiest.workflows.iter().fold(0, |sum, w| sum.saturating_add(w.amount));
     let largest = busiest.workflows.iter().map(|w| w.own_peak).max().unwrap_or(0).max(total);
-    let matters = |w: &plimsoll_plan::WorkflowMinute| w.own_peak as f64 >= SMALL * largest as f64;
-    let (mut shown, mut rest): (Vec<_>, Vec<_>) = busiest.workflows.iter().partition(|w| matters(w));
+    let matters = |w: &&WorkflowMinute| w.own_peak as f64 >= SMALL * largest as f64;
+    let (mut shown, mut rest): (Vec<_>, Vec<_>) = busiest.workflows.iter().partition(matters);
     if shown.len() > MOST {
         rest.splice(0..0, shown.split_off(MOST));
     }
-    let mut parts: Vec<Share> = shown
-        .into_iter()
-        .map(|w| Share { name: name(w.workflow.as_ref()), amount: w.amount, own_peak: Some(w.own_peak) })
-        .collect();
-    if let [only] = rest.as_slice() {
-        let (name, own_peak) = (name(only.workflow.as_ref()), Some(only.own_peak));
-        parts.push(Share { name, amount: only.amount, own_peak });
-    } else if !rest.is_empty() {
+    // One alone has a name, and is no "others".
+    if rest.len() == 1 {
+        shown.append(&mut rest);
+    }
+    let part = |w: &WorkflowMinute| Share { name: name(w), amount: w.amount, own_peak: Some(w.own_peak) };
+    let mut parts: Vec<Share> = shown.into_iter().map(part).collect();
+    if !rest.is_empty() {
         let amount = rest.iter().fold(0_u64, |sum, w| sum.saturating_add(w.amount));
         parts.push(Share { name: format!("{} others", group(rest.len() as u64)), amount, own_peak: None });
     }
@@ -103,9 +91,8 @@ const APART: f64 = 0.9;
 
 /// Peak of the sum over the sum of the peaks: how far the workflows' busiest minutes fall together.
 fn coincidence(busiest: &BusiestMinute) -> f64 {
-    let sum = |of: fn(&plimsoll_plan::WorkflowMinute) -> u64| -> f64 {
-        busiest.workflows.iter().map(|w| of(w) as f64).sum()
-    };
+    let sum =
+        |of: fn(&WorkflowMinute) -> u64| -> f64 { busiest.workflows.iter().map(|w| of(w) as f64).sum() };
     sum(|w| w.amount) / sum(|w| w.own_peak).max(1.0)
 }
 
@@ -118,8 +105,9 @@ fn title(pool: &PoolPlan, chart: &BusyMinute, busiest: &BusiestMinute) -> String
         let (own, limit) = (part.own_peak.unwrap_or(0) as f64, chart.limit.unwrap_or(u64::MAX) as f64);
         own >= FILLS * limit
     };
+    let apart = coincidence(busiest) < APART;
     if let [one, other] = chart.parts.iter().filter(fills).collect::<Vec<_>>().as_slice()
-        && coincidence(busiest) < APART
+        && apart
     {
         return format!(
             "{} and {} each fill the limit of {model} alone, at different times",
@@ -141,12 +129,7 @@ fn title(pool: &PoolPlan, chart: &BusyMinute, busiest: &BusiestMinute) -> String
         }
         None => format!("Who is in the busiest minute of {model}"),
     };
-    let factor = coincidence(busiest);
-    if busiest.workflows.len() > 1 && factor < APART {
-        format!("{who}; the others peak at other times")
-    } else {
-        who
-    }
+    if apart { format!("{who}; the others peak at other times") } else { who }
 }
 
 fn description(chart: &BusyMinute, busiest: &BusiestMinute, words: &str, local: &Local) -> String {
@@ -170,7 +153,7 @@ fn description(chart: &BusyMinute, busiest: &BusiestMinute, words: &str, local: 
 
 fn table(chart: &BusyMinute, busiest: &BusiestMinute, local: &Local) -> Table {
     let when = |name: &str| {
-        let found = busiest.workflows.iter().find(|w| self::name(w.workflow.as_ref()) == name);
+        let found = busiest.workflows.iter().find(|w| self::name(w) == name);
         found.map_or_else(|| NONE.to_owned(), |w| local.moment(w.own_minute))
     };
     let mut rows: Vec<Vec<String>> = chart

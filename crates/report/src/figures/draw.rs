@@ -1,12 +1,12 @@
 //! Draw against limit: what a pool's busiest minutes came to, day by day, and what its next event
 //! will ask of the limit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
-use plimsoll_plan::{DimensionPlan, Measured, OccurrenceMeasured, Plan, PoolMeasured, PoolPlan};
+use plimsoll_plan::{DimensionPlan, Measured, OccurrenceMeasured, Plan, PoolPlan};
 
-use super::{Figure, Table, needs_action, sample, series, whereabouts};
+use super::{Figure, Table, needs_action, sample, series, series::Drawn, whereabouts};
 use crate::{
     charts::{Band, DayDraw, DrawLimit, Forecast, Label, Step},
     format::{NONE, about, compact, count, day, day_year, group},
@@ -26,13 +26,13 @@ const MOST_ROWS: usize = 12;
 pub(super) fn figure(
     number: usize,
     plan: &Plan,
-    pool: &PoolPlan,
+    drawn: &Drawn<'_>,
     measured: &Measured,
+    known: &BTreeSet<Date>,
     local: &Local,
 ) -> Option<Figure> {
-    let drawn = series::drawn(pool, measured)?;
-    let dimension = drawn.dimension;
-    let days = days(measured, drawn.pool, &drawn.measure, local)?;
+    let (pool, dimension) = (drawn.plan, drawn.dimension);
+    let days = days(drawn, known, local)?;
     let bands = bands(plan, pool, dimension, measured, local);
     let chart = chart(plan, dimension, days, bands, local);
     let label = Label {
@@ -40,7 +40,7 @@ pub(super) fn figure(
         title: title(pool, dimension, &chart, local),
         desc: description(dimension, &chart),
     };
-    let place = whereabouts(&pool.pool, pool.account.as_deref(), pool.region.as_deref());
+    let place = whereabouts(pool);
     let first = chart.days.first().map_or(chart.as_of, |d| d.day);
     let last = chart.days.last().map_or(chart.as_of, |d| d.day);
     let hollow = if chart.days.iter().any(|d| d.throttled) {
@@ -48,9 +48,7 @@ pub(super) fn figure(
     } else {
         ""
     };
-    let over =
-        |d: &&DayDraw| !d.throttled && chart.limit_on(d.day).is_some_and(|limit| d.amount > Some(limit));
-    let passed = match chart.days.iter().filter(over).count() {
+    let passed = match chart.days.iter().filter(|d| chart.passes(d) && !d.throttled).count() {
         0 => String::new(),
         n => {
             format!(
@@ -75,17 +73,14 @@ pub(super) fn figure(
         ),
         svg: chart.svg(&label),
         table: table(&chart),
-        source: series::query(&drawn),
-        id: label.id,
-        title: label.title,
-        desc: label.desc,
+        source: series::query(drawn),
+        label,
     })
 }
 
 /// Every day from the first to the last that was measured.
-fn days(measured: &Measured, pool: &PoolMeasured, measure: &str, local: &Local) -> Option<Vec<DayDraw>> {
-    let drawn = series::by_day(pool, measure, local);
-    let known = series::known_days(measured, local);
+fn days(drawn: &Drawn<'_>, known: &BTreeSet<Date>, local: &Local) -> Option<Vec<DayDraw>> {
+    let drawn = series::by_day(drawn.pool, &drawn.measure, local);
     if drawn.is_empty() {
         return None;
     }
@@ -96,7 +91,7 @@ fn days(measured: &Measured, pool: &PoolMeasured, measure: &str, local: &Local) 
         };
         DayDraw { day, amount, throttled }
     };
-    Some(series::every_day(&known).into_iter().map(day).collect())
+    Some(series::every_day(known).into_iter().map(day).collect())
 }
 
 /// Occurrences, past and coming, of the events that move this pool: those that its workflows lived
@@ -188,8 +183,7 @@ fn title(pool: &PoolPlan, dimension: &DimensionPlan, chart: &DrawLimit, local: &
         format!("{model} has too little headroom left at {event}")
     } else {
         let used = about(dimension.utilization_p95.unwrap_or_default());
-        let passed = |d: &&DayDraw| d.throttled || chart.limit_on(d.day).is_some_and(|l| d.amount > Some(l));
-        match chart.days.iter().filter(passed).count() {
+        match chart.days.iter().filter(|d| chart.passes(d) || d.throttled).count() {
             0 => format!("{model} stays under its limit at {event}: P95 is {used} of it"),
             n => format!(
                 "{model} reached its limit on {n} of {}; at {event} P95 is {used} of it",

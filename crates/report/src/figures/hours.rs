@@ -1,11 +1,10 @@
 //! When a pool is busy: the typical busiest minute of every hour of the week.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
-use plimsoll_plan::{Measured, PoolMeasured, PoolPlan};
 
-use super::{Figure, Table, series, whereabouts};
+use super::{Figure, Table, series, series::Drawn, whereabouts};
 use crate::{
     charts::{HeatMap, Label},
     format::{NONE, compact, count, group},
@@ -18,16 +17,20 @@ const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Frid
 /// Typical values by weekday from Monday and local hour.
 type Week = [[Option<f64>; 24]; 7];
 
-pub(super) fn figure(number: usize, pool: &PoolPlan, measured: &Measured, local: &Local) -> Option<Figure> {
-    let drawn = series::drawn(pool, measured)?;
+pub(super) fn figure(
+    number: usize,
+    drawn: &Drawn<'_>,
+    known: &BTreeSet<Date>,
+    local: &Local,
+) -> Option<Figure> {
     let dimension = drawn.dimension;
-    let (week, weeks) = week(measured, drawn.pool, &drawn.measure, local);
+    let (week, weeks) = week(drawn, known, local);
     let (weekday, hour, most) = busiest(&week)?;
     let words = names::dimension(&dimension.dimension);
     let when = format!("{weekday} {hour:02}:00");
     let label = Label {
         id: format!("hours-{number}"),
-        title: format!("{} is busiest on {when}", names::model(&pool.pool)),
+        title: format!("{} is busiest on {when}", names::model(&drawn.plan.pool)),
         desc: format!(
             "By weekday and hour, {} time: the busiest minute of the hour, median of {}. Most on {when}: {} {words}; {}.",
             local.city(),
@@ -48,30 +51,27 @@ pub(super) fn figure(number: usize, pool: &PoolPlan, measured: &Measured, local:
         subtitle: format!(
             "Busiest minute of the hour, {words} ({}) \u{b7} {}",
             dimension.basis,
-            whereabouts(&pool.pool, pool.account.as_deref(), pool.region.as_deref()),
+            whereabouts(drawn.plan),
         ),
         svg: chart.svg(&label),
         table: table(&week),
-        source: series::query(&drawn),
-        id: label.id,
-        title: label.title,
-        desc: label.desc,
+        source: series::query(drawn),
+        label,
     })
 }
 
 /// The median over the weeks of each hour's busiest minute, and the number of weeks. An hour without
 /// a row counts as zero on a day with telemetry, unless no week has a row for it.
-fn week(measured: &Measured, pool: &PoolMeasured, measure: &str, local: &Local) -> (Week, usize) {
+fn week(drawn: &Drawn<'_>, known: &BTreeSet<Date>, local: &Local) -> (Week, usize) {
     // An hour that a change of clocks repeats counts once, with its busier half.
     let mut seen: BTreeMap<(usize, usize), BTreeMap<Date, u64>> = BTreeMap::new();
-    for hour in series::hours(pool, measure) {
+    for hour in series::hours(drawn.pool, &drawn.measure) {
         let days = seen.entry(local.hour_of_week(hour.hour)).or_default();
         let most = days.entry(local.day(hour.hour)).or_default();
         *most = (*most).max(hour.busiest_minute);
     }
-    let known = series::known_days(measured, local);
     let mut days_of: [usize; 7] = [0; 7];
-    for date in &known {
+    for date in known {
         let weekday = usize::from(date.weekday().to_monday_zero_offset().unsigned_abs());
         if let Some(days) = days_of.get_mut(weekday) {
             *days += 1;

@@ -25,7 +25,7 @@ pub(super) fn figure(id: &str, pool: &PoolPlan, dimension: &DimensionPlan, local
         title: title(dimension, ask, &words, local),
         desc: description(dimension, &chart, ask),
     };
-    let place = whereabouts(&pool.pool, pool.account.as_deref(), pool.region.as_deref());
+    let place = whereabouts(pool);
     let at = match (&dimension.event, dimension.event_start) {
         (Some(event), Some(start)) => {
             let start = local.day(start);
@@ -53,9 +53,7 @@ pub(super) fn figure(id: &str, pool: &PoolPlan, dimension: &DimensionPlan, local
             names::place(pool.account.as_deref(), pool.region.as_deref()),
             dimension.dimension
         ),
-        id: label.id,
-        title: label.title,
-        desc: label.desc,
+        label,
     };
     Some(Need { figure, derivation: dimension.derivation.clone() })
 }

@@ -61,9 +61,7 @@ fn figure(number: usize, plan: &Plan, reservation: &ReservationPlan, local: &Loc
                 sql_text(&reservation.pool)
             )
         },
-        id: label.id,
-        title: label.title,
-        desc: label.desc,
+        label,
     }
 }
 

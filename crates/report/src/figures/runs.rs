@@ -32,9 +32,7 @@ pub(super) fn figure(plan: &Plan, local: &Local) -> Option<Figure> {
         svg: chart.svg(&label),
         table: table(&chart.rows),
         source: "select workflow, metric, n, p50, p95 from run_profiles where metric in ('input_tokens', 'output_tokens')".to_owned(),
-        id: label.id,
-        title: label.title,
-        desc: label.desc,
+        label,
     })
 }
 

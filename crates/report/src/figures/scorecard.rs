@@ -1,12 +1,14 @@
 //! Whether the forecast can be trusted: each past occurrence of an event beside what was forecast of it
 //! from what was known before, and beside the rate that the spec declares.
 
+use std::collections::BTreeSet;
+
 use plimsoll_plan::{EventRatePlan, OccurrencePlan, Plan};
 
 use super::{Figure, Table};
 use crate::{
-    charts::{Label, Scorecard, Scored, rate},
-    format::{NONE, count, day_year},
+    charts::{Label, Scorecard, Scored},
+    format::{NONE, count, day_year, fixed},
     local::Local,
 };
 
@@ -83,10 +85,14 @@ pub(super) fn figure(plan: &Plan, local: &Local) -> Option<Figure> {
         svg: chart.svg(&label),
         table: table(&chart),
         source: "plan.json, event_rates, past".to_owned(),
-        id: label.id,
-        title: label.title,
-        desc: label.desc,
+        label,
     })
+}
+
+/// A rate as it stands in a row: `16.4`, with the sign for "at least" before it where it is a lower bound.
+fn rate(value: f64, censored: bool) -> String {
+    let bound = if censored { "\u{2265} " } else { "" };
+    format!("{bound}{}", fixed(value, if value < 10.0 { 2 } else { 1 }))
 }
 
 fn scored(event: &EventRatePlan, past: &OccurrencePlan) -> Scored {
@@ -112,10 +118,14 @@ fn title(plan: &Plan, score: Score) -> String {
     let (above, of) = (score.above_declared, score.with_declared);
     if above > 0 && above * 2 >= of {
         let which = if above == of && of > 1 { format!("all {of}") } else { format!("{above} of {of}") };
-        let planned = plan.event_rates.iter().find_map(declared).map_or_else(String::new, |declared| {
-            format!(" the {} runs a minute that are planned for", rate(declared, false))
-        });
-        return format!("In {which} past occurrences more runs started than{planned}");
+        // Of rates that differ none stands for the others.
+        let rates: BTreeSet<String> =
+            all(plan).filter_map(|(event, _)| Some(rate(declared(event)?, false))).collect();
+        let planned = match rates.first().filter(|_| rates.len() == 1) {
+            Some(one) => format!("than the {one} runs a minute that are planned for"),
+            None => "a minute than are planned for".to_owned(),
+        };
+        return format!("In {which} past occurrences more runs started {planned}");
     }
     match (score.within, score.forecast) {
         (_, 0) => format!(

@@ -13,7 +13,10 @@ use crate::local::Local;
 
 /// A planned limit with the measured draw that may be held against it.
 pub(super) struct Drawn<'a> {
+    /// What is planned of the pool.
+    pub(super) plan: &'a PoolPlan,
     pub(super) dimension: &'a DimensionPlan,
+    /// What was measured of it.
     pub(super) pool: &'a PoolMeasured,
     /// For example `settlement.input_tokens`.
     pub(super) measure: String,
@@ -34,7 +37,7 @@ pub(super) fn drawn<'a>(pool: &'a PoolPlan, measured: &'a Measured) -> Option<Dr
         let what = dimension.dimension.strip_suffix("_per_min")?;
         let measure = format!("{}.{what}", dimension.basis);
         let any = hours(found, &measure).next().is_some();
-        any.then_some(Drawn { dimension, pool: found, measure })
+        any.then_some(Drawn { plan: pool, dimension, pool: found, measure })
     })
 }
 

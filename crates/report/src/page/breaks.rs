@@ -55,7 +55,7 @@ fn describe(plan: &Plan, pool: &PoolPlan, dimension: &DimensionPlan, limit: u64,
         None if of_minutes(dimension) => "In busy minutes, already now".to_owned(),
         None => "In the busiest hour of the week".to_owned(),
     };
-    let place = whereabouts(&pool.pool, pool.account.as_deref(), pool.region.as_deref());
+    let place = whereabouts(pool);
     let words = names::dimension(&dimension.dimension);
     let (floor, used) = (dimension.p95_floor, dimension.p95_floor as f64 / limit.max(1) as f64);
     let consequence = if floor > limit {

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{key_figures::with_held, sign_off::Kind};
 use crate::{
-    figures::{sample, whereabouts},
+    figures::sample,
     format::{NONE, about, compact, day, percent, ratio, usd},
     local::Local,
     names, plain,
@@ -113,7 +113,7 @@ fn of_request(plan: &Plan, request: &QuotaRequest, number: usize, local: &Local)
         note,
         urgent: request.decision != "planned",
         what: format!("Raise {}", names::dimension(&request.dimension)),
-        place: whereabouts(
+        place: names::whereabouts(
             &request.pool,
             request.account.as_deref(),
             found.and_then(|(pool, _)| pool.region.as_deref()),

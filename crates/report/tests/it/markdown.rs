@@ -1,8 +1,15 @@
-//! The Markdown twin and one chart, byte for byte.
+//! The Markdown twin and some charts, byte for byte.
 
+use plimsoll_plan::EventRatePlan;
 use plimsoll_report::{Templates, render};
 
 use crate::fixture::{Fallible, measured, plan};
+
+/// A chart of the page: one element a line reads better in a diff.
+fn drawing(html: &str, id: &str) -> Option<String> {
+    let chart = html.split("<svg").find(|s| s.contains(&format!("{id}-t")))?;
+    Some(format!("<svg{}</svg>", chart.split("</svg>").next()?).replace("><", ">\n<"))
+}
 
 /// Protects the whole text of `report.md`: sections, order, wording, number formats.
 #[test]
@@ -16,14 +23,7 @@ fn the_example_as_markdown() -> Fallible {
 #[test]
 fn the_waterfall_as_svg() -> Fallible {
     let out = render(&plan()?, &measured()?, &Templates::default())?;
-    let chart = out
-        .html
-        .split("<svg")
-        .find(|s| s.contains("need-1-1-t"))
-        .and_then(|s| s.split("</svg>").next())
-        .ok_or("the chart")?;
-    // One element a line reads better in a diff.
-    insta::assert_snapshot!("need.svg", format!("<svg{chart}</svg>").replace("><", ">\n<"));
+    insta::assert_snapshot!("need.svg", drawing(&out.html, "need-1-1").ok_or("the chart")?);
     Ok(())
 }
 
@@ -33,15 +33,25 @@ fn the_waterfall_as_svg() -> Fallible {
 fn charts_of_measured_data_as_svg() -> Fallible {
     let out = render(&plan()?, &measured()?, &Templates::default())?;
     for id in ["minute-1", "scorecard"] {
-        let chart = out
-            .html
-            .split("<svg")
-            .find(|s| s.contains(&format!("{id}-t")))
-            .and_then(|s| s.split("</svg>").next())
-            .ok_or(id)?;
-        insta::assert_snapshot!(format!("{id}.svg"), format!("<svg{chart}</svg>").replace("><", ">\n<"));
+        insta::assert_snapshot!(format!("{id}.svg"), drawing(&out.html, id).ok_or(id)?);
     }
     assert!(out.html.contains("admission-") && out.html.contains("class=\"reserved\""));
+    Ok(())
+}
+
+/// Protects the finding of the scorecard: a declared rate is named only where there is no other beside it.
+#[test]
+fn of_declared_rates_that_differ_none_is_named() -> Fallible {
+    let mut plan = plan()?;
+    let first = plan.event_rates.first_mut().ok_or("an event")?;
+    first.runs_per_min = Some(10.0);
+    let other =
+        EventRatePlan { workflow: "crm-enrichment".to_owned(), runs_per_min: Some(2.0), ..first.clone() };
+    let told = render(&plan, &measured()?, &Templates::default())?.markdown;
+    assert!(told.contains("In all 3 past occurrences more runs started than the 10 runs a minute that are"));
+    plan.event_rates.push(other);
+    let told = render(&plan, &measured()?, &Templates::default())?.markdown;
+    assert!(told.contains("In all 6 past occurrences more runs started a minute than are planned for"));
     Ok(())
 }
 
