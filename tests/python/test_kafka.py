@@ -5,6 +5,8 @@ import gzip
 import json
 import os
 import stat
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import zstandard
 from confluent_kafka import Producer
 from google.protobuf.json_format import MessageToDict
 
+from support import static_member
 from support.balance import Balance, spans
 from support.kafka import Kafka, fresh, until
 from support.readers import attach, connect
@@ -286,6 +289,33 @@ def test_partitions_of_a_killed_reader_move(kafka, plimsoll):
             send_some()
             until(lambda: sum(kafka.committed(group, topic).values()) == sent, "the group is at the end", STORED_S)
     assert count(plimsoll.lake) == (sent, sent)
+
+
+def test_partitions_that_a_group_lost_sight_of_are_read(kafka, plimsoll):
+    """Protects against a hole in the group's own protocol: a member that is told to let partitions go, dies, and comes
+    back under its name before anyone else has them. The group then counts as settled and nobody reads them; here
+    `serve` notices, and has the group divide them anew."""
+    topic, group = kafka.create(fresh("lost"), 6), fresh("plimsoll")
+    command = [sys.executable, str(Path(static_member.__file__)), kafka.bootstrap, topic, group, "other"]
+    plimsoll.config(config(kafka, topic, group=group))
+    with subprocess.Popen([*command, "dies"], stdout=subprocess.PIPE, text=True) as dying:
+        assert dying.stdout.readline() == "6\n"
+        with plimsoll.serve() as server:
+            assert dying.wait(60) == 9
+            has = lambda: server.get("/metrics")[1].count("plimsoll_ingest_kafka_position{")  # noqa: E731
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+                try:
+                    assert other.stdout.readline() == "3\n"
+                    # Longer than any session: by itself nothing changes.
+                    time.sleep(10)
+                    assert has() == 0
+                    until(lambda: has() == 3, "the partitions that nobody read are read", 120)
+                    for number in range(6):
+                        kafka.send(topic, one(), partition=number)
+                    stored(server, 3)
+                    assert server.get("/readyz")[0] == 200
+                finally:
+                    other.kill()
 
 
 def test_the_brokers_go_away_and_come_back(kafka, plimsoll):

@@ -6,9 +6,10 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rdkafka::client::ClientContext;
-use rdkafka::config::{FromClientConfigAndContext, RDKafkaLogLevel};
+use rdkafka::config::{ClientConfig, FromClientConfigAndContext, RDKafkaLogLevel};
 use rdkafka::consumer::{BaseConsumer, Consumer as _, ConsumerContext, RebalanceProtocol};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::types::RDKafkaRespErr;
@@ -71,9 +72,7 @@ pub(super) fn create(
     instance: &str,
     status: &Arc<Status>,
 ) -> Result<Arc<Consumer>, KafkaSourceError> {
-    let own = [("group.id", source.group.trim()), ("group.instance.id", instance)];
-    let defaults: Vec<(&str, &str)> = DEFAULTS.into_iter().chain(own).collect();
-    let mut config = source.connection.client(&defaults);
+    let mut config = config(source, instance);
     config.set_log_level(RDKafkaLogLevel::Warning);
     let context = Context {
         changes: Mutex::default(),
@@ -83,6 +82,20 @@ pub(super) fn create(
     };
     let made = Consumer::from_config_and_context(&config, context);
     made.map(Arc::new).map_err(|error| KafkaSourceError::Client(error.to_string()))
+}
+
+fn config(source: &KafkaSource, instance: &str) -> ClientConfig {
+    let own = [("group.id", source.group.trim()), ("group.instance.id", instance)];
+    let defaults: Vec<(&str, &str)> = DEFAULTS.into_iter().chain(own).collect();
+    source.connection.client(&defaults)
+}
+
+/// After how long without a word of it the group gives a member up.
+pub(super) fn session(source: &KafkaSource, instance: &str) -> Duration {
+    let config = config(source, instance);
+    let millis = config.get("session.timeout.ms").and_then(|millis| millis.parse().ok());
+    // librdkafka refuses what is no number.
+    millis.map_or(Duration::ZERO, Duration::from_millis)
 }
 
 /// Takes partitions, from the offsets where the tables are.

@@ -10,8 +10,8 @@ use std::time::Duration;
 use rdkafka::consumer::Consumer as _;
 
 use super::consumer::Consumer;
+use super::librdkafka::topic_ids;
 use super::place::{Place, Placed, TopicPartition};
-use super::topic_ids::topic_ids;
 use crate::tables::Tables;
 
 /// How long the cluster may take to answer.

@@ -5,6 +5,7 @@
 //! decoded on several processors (`pipeline`), and the flusher commits them with the offset that comes
 //! next as a transaction of the very commit (`lane`). On taking a partition reading starts where the
 //! tables are, whatever the group's offsets say: those are committed afterwards, for monitors alone.
+//! Partitions that the group has lost sight of are found and given out again (`unread`).
 //! Receivers that keep requests on a topic put them there as they came (`produce`).
 //!
 //! Invariant: a message's rows are in the lake once, however often it is read and by whomever.
@@ -14,6 +15,7 @@ mod consumer;
 mod decode;
 mod handle;
 mod lane;
+mod librdkafka;
 mod locate;
 mod message;
 mod options;
@@ -24,7 +26,7 @@ mod place;
 mod produce;
 mod reader;
 mod status;
-mod topic_ids;
+mod unread;
 
 pub use connection::{ConnectionError, KafkaConnection};
 pub(crate) use handle::{Kafka, Parts};

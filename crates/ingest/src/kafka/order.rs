@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::place::Placed;
+use super::unread::Unread;
 
 /// An order, or an answer to what the thread asked for.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub(crate) enum Order {
     Recreated(Vec<String>),
     /// The cluster answers.
     Well,
+    /// What nobody in the group reads, where that is known to be something.
+    Unread(Option<Unread>),
     /// Read nothing more, hand on what was read, and keep the partitions.
     Finish,
     /// Let the partitions go and end.

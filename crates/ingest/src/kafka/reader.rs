@@ -14,15 +14,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rdkafka::consumer::{CommitMode, Consumer as _, RebalanceProtocol};
+use rdkafka::consumer::{Consumer as _, RebalanceProtocol};
 use rdkafka::error::KafkaError;
 use rdkafka::message::{BorrowedMessage, Message as _};
-use rdkafka::{Offset, TopicPartitionList};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 use super::consumer::{self, Change, Consumer};
 use super::lane::Arrival;
+use super::librdkafka::watermarks;
 use super::locate;
 use super::message::Message;
 use super::options::KafkaSource;
@@ -31,9 +31,12 @@ use super::partitions::Partitions;
 use super::pipeline::{Parcel, barrier};
 use super::place::{Place, Placed, TopicPartition};
 use super::status::{At, Status};
-use super::topic_ids::watermarks;
 use crate::budget::Budget;
 use crate::tables::Tables;
+
+mod look;
+
+use look::Looks;
 
 /// Longest wait for a message.
 const POLL: Duration = Duration::from_millis(100);
@@ -49,8 +52,6 @@ const UNDER_WAY: usize = 16 << 20;
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long a partition that leaves may wait for its last commit: as long keeps the group waiting.
 const LAST_COMMIT: Duration = Duration::from_secs(15);
-/// From one look at topics and watermarks to the next.
-const LOOK: Duration = Duration::from_secs(5);
 /// Wait before the lake or the cluster is asked again where to read from.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// Waits before a member that has failed for good is made anew.
@@ -86,9 +87,9 @@ pub(super) struct State {
     changes: VecDeque<Change>,
     doing: Doing,
     tickets: u64,
-    look_at: Instant,
+    looks: Looks,
     /// Why this member is of no use any more.
-    failed: Option<String>,
+    failed: Option<Stopped>,
 }
 
 /// A change in the making.
@@ -104,6 +105,8 @@ enum Stopped {
     End,
     /// The member is of no use any more.
     Failed(String),
+    /// The group is to do without the member until it has noticed.
+    Away(String),
 }
 
 impl Default for State {
@@ -119,7 +122,7 @@ impl Default for State {
             changes: VecDeque::new(),
             doing: Doing::Nothing,
             tickets: 0,
-            look_at: Instant::now() + LOOK,
+            looks: Looks::default(),
             failed: None,
         }
     }
@@ -144,11 +147,15 @@ impl Reader {
                 }
                 Err(error) => Stopped::Failed(error.to_string()),
             };
-            let Stopped::Failed(reason) = stopped else { return };
+            let (reason, least) = match stopped {
+                Stopped::End => return,
+                Stopped::Failed(reason) => (reason, Duration::ZERO),
+                Stopped::Away(reason) => (reason, consumer::session(&self.source, &self.instance) + ANEW.0),
+            };
             self.status.trouble(reason);
             self.forget();
             wait = if began.elapsed() > ANEW.1 { ANEW.0 } else { (wait * 2).min(ANEW.1) };
-            if self.wait(wait) {
+            if self.wait(wait.max(least)) {
                 return;
             }
         }
@@ -169,8 +176,8 @@ impl Reader {
                 return Stopped::End;
             }
             self.advance(consumer);
-            if let Some(reason) = self.state.failed.take() {
-                return Stopped::Failed(reason);
+            if let Some(stopped) = self.state.failed.take() {
+                return stopped;
             }
             let wait_for_room = self.ease(consumer);
             self.look(consumer);
@@ -212,6 +219,11 @@ impl Reader {
             Order::Stored(numbers) => self.stored(&numbers, consumer),
             Order::Located { ticket, found } => self.located(ticket, found, consumer),
             Order::Well => self.status.reached(),
+            Order::Unread(unread) => {
+                if let Some(reason) = self.state.looks.lost(unread) {
+                    self.state.failed = Some(Stopped::Away(reason));
+                }
+            }
             Order::Finish => {
                 self.hand_on();
                 self.out = None;
@@ -235,7 +247,7 @@ impl Reader {
         let after = reading.next;
         if offset < after {
             // The topic is not what it was: made again, or cut short by its cluster.
-            self.state.look_at = self.state.look_at.min(Instant::now() + ASK_AGAIN);
+            self.state.looks.soon(ASK_AGAIN);
             return;
         }
         reading.next = offset + 1;
@@ -368,7 +380,8 @@ impl Reader {
         self.state.doing = Doing::Nothing;
         if let Err(error) = consumer::assign(consumer, &placed) {
             // The group has gone on without this member's answer.
-            self.state.failed = Some(format!("partitions could not be taken ({error}): joining anew"));
+            let reason = format!("partitions could not be taken ({error}): joining anew");
+            self.state.failed = Some(Stopped::Failed(reason));
             return;
         }
         self.status.well();
@@ -436,59 +449,6 @@ impl Reader {
         self.state.changes.push_back(Change::Relocate(partitions));
     }
 
-    /// Notes what the lake holds, and tells the group's monitors.
-    fn stored(&self, numbers: &[(Arc<str>, u64)], consumer: &Arc<Consumer>) {
-        let mut list = TopicPartitionList::new();
-        for (source, number) in numbers {
-            // A partition that has left is no longer ours to speak of.
-            let Some(place) = self.state.partitions.by_source(source) else { continue };
-            add(&mut list, &place.topic, place.partition, *number);
-            let key = TopicPartition { topic: place.topic.clone(), partition: place.partition };
-            let watermarks = watermarks(consumer.client(), &place.topic, place.partition);
-            let at = At { stored: *number, watermarks };
-            self.status.change(|status| {
-                status.partitions.insert(key, at);
-            });
-        }
-        tell_group(&list, consumer);
-    }
-
-    /// Tells the group's monitors again how far the lake is: a commit fails while the group finds together or
-    /// its coordinator is away, nobody is told so (rust-rdkafka#856), and a quiet topic brings no other.
-    fn tell_all(&self, consumer: &Consumer) {
-        let mut list = TopicPartitionList::new();
-        self.status.change(|status| {
-            for (at, known) in &status.partitions {
-                add(&mut list, &at.topic, at.partition, known.stored);
-            }
-        });
-        tell_group(&list, consumer);
-    }
-
-    /// Looks from time to time how far the topics are, and whether they are still the same.
-    fn look(&mut self, consumer: &Arc<Consumer>) {
-        if self.state.look_at > Instant::now() {
-            return;
-        }
-        self.state.look_at = Instant::now() + LOOK;
-        self.tell_all(consumer);
-        for at in self.state.partitions.all() {
-            let watermarks = watermarks(consumer.client(), &at.topic, at.partition);
-            self.status.change(|status| {
-                if let Some(known) = status.partitions.get_mut(&at) {
-                    known.watermarks = watermarks;
-                }
-            });
-        }
-        let asked = locate::recreated(Arc::clone(consumer), self.state.partitions.topic_ids());
-        let answers = self.answers.clone();
-        self.runtime.spawn(async move {
-            let (Some(recreated), Some(answers)) = (asked.await, answers.upgrade()) else { return };
-            let order = if recreated.is_empty() { Order::Well } else { Order::Recreated(recreated) };
-            let _ended = answers.send(order);
-        });
-    }
-
     /// Forgets the partitions of a member that is gone.
     fn forget(&mut self) {
         self.hand_on();
@@ -496,6 +456,7 @@ impl Reader {
         self.state.changes.clear();
         self.state.doing = Doing::Nothing;
         (self.state.full, self.state.paused) = (None, false);
+        self.state.looks = Looks::default();
         self.status.change(|status| {
             status.partitions.clear();
             status.paused = false;
@@ -520,25 +481,6 @@ impl Reader {
             std::thread::sleep(POLL);
         }
         false
-    }
-}
-
-/// Adds where a partition is read on; one of which nothing is stored has nothing to tell.
-fn add(list: &mut TopicPartitionList, topic: &str, partition: i32, stored: u64) {
-    let offset = Offset::Offset(i64::try_from(stored).unwrap_or(i64::MAX));
-    if stored > 0
-        && let Err(error) = list.add_partition_offset(topic, partition, offset)
-    {
-        tracing::debug!(%error, "an offset is not committed");
-    }
-}
-
-/// Commits the group's offsets, for its monitors.
-fn tell_group(list: &TopicPartitionList, consumer: &Consumer) {
-    if list.count() > 0
-        && let Err(error) = consumer.commit(list, CommitMode::Async)
-    {
-        tracing::debug!(%error, "the group's offsets were not committed");
     }
 }
 

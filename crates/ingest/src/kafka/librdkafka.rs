@@ -1,9 +1,12 @@
-//! The ids of topics, which librdkafka knows and its Rust binding does not: the one place that speaks to
-//! the C library itself.
+//! What librdkafka knows and its Rust binding does not tell: the ids of topics, watermarks, and a group of
+//! which only some brokers speak. The one place that speaks to the C library itself.
 //!
 //! A topic that is deleted and made again keeps its name and gets another id (KIP-516).
 
-#![expect(unsafe_code, reason = "rdkafka has no call for DescribeTopics and cached watermarks")]
+#![expect(
+    unsafe_code,
+    reason = "rdkafka has no call for DescribeTopics, cached watermarks and partial lists"
+)]
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char};
@@ -119,6 +122,73 @@ pub(super) fn watermarks<C: ClientContext>(
     };
     let known = error == RDKafkaRespErr::RD_KAFKA_RESP_ERR_NO_ERROR;
     known.then_some((u64::try_from(low).ok()?, u64::try_from(high).ok()?))
+}
+
+/// A member of a group, in the form in which clients tell their coordinator of themselves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RawMember {
+    /// Starts with the name of a static member, and `-`.
+    pub(super) id: String,
+    /// What it subscribes to (Kafka's `ConsumerProtocolSubscription`).
+    pub(super) subscription: Vec<u8>,
+    /// What it is to read (Kafka's `ConsumerProtocolAssignment`).
+    pub(super) assignment: Vec<u8>,
+}
+
+/// The members of a group of consumers that has found together; none where it has not, or where its
+/// coordinator gave no answer. Other brokers may be away.
+pub(super) fn members<C: ClientContext>(
+    client: &Client<C>,
+    group: &str,
+    timeout: Duration,
+) -> Option<Vec<RawMember>> {
+    let group = CString::new(group).ok()?;
+    let millis = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
+    let mut list = ptr::null();
+    // SAFETY: the name lives for the call; the library writes a list, or leaves null, and what is borrowed
+    // from the list is copied before it is freed.
+    unsafe {
+        let error = rd::rd_kafka_list_groups(client.native_ptr(), group.as_ptr(), &raw mut list, millis);
+        let told = matches!(
+            error,
+            RDKafkaRespErr::RD_KAFKA_RESP_ERR_NO_ERROR | RDKafkaRespErr::RD_KAFKA_RESP_ERR__PARTIAL
+        );
+        if !told || list.is_null() {
+            return None;
+        }
+        let list = OwnedGroups(list);
+        let groups = slice((*list.0).groups, (*list.0).group_cnt);
+        let group = groups.iter().find(|group| {
+            group.err == RDKafkaRespErr::RD_KAFKA_RESP_ERR_NO_ERROR
+                && text(group.protocol_type) == "consumer"
+                && text(group.state) == "Stable"
+        })?;
+        let member = |member: &rd::rd_kafka_group_member_info| RawMember {
+            id: text(member.member_id),
+            subscription: slice(member.member_metadata.cast(), member.member_metadata_size).to_vec(),
+            assignment: slice(member.member_assignment.cast(), member.member_assignment_size).to_vec(),
+        };
+        Some(slice(group.members, group.member_cnt).iter().map(member).collect())
+    }
+}
+
+/// Frees a list of groups.
+struct OwnedGroups(*const rd::rd_kafka_group_list);
+
+impl Drop for OwnedGroups {
+    fn drop(&mut self) {
+        // SAFETY: the list came from the library, and is freed once.
+        unsafe { rd::rd_kafka_group_list_destroy(self.0) }
+    }
+}
+
+/// What the library counts.
+unsafe fn slice<'a, T>(first: *const T, count: i32) -> &'a [T] {
+    match usize::try_from(count) {
+        // SAFETY: the caller hands in what the library gave: so many, one after another.
+        Ok(count) if count > 0 && !first.is_null() => unsafe { std::slice::from_raw_parts(first, count) },
+        _ => &[],
+    }
 }
 
 /// An id as text; none where it is all zeros, which is how a broker without ids answers.
