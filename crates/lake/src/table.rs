@@ -25,7 +25,7 @@ use crate::{Commit, DataFile, Error, Result, Snapshot, TableSchema};
 /// implementations' own checks pass over removes that change no rows.)
 pub const REWRITE_APP: &str = "plimsoll/rewrite";
 
-/// Versions from one checkpoint to the next.
+/// Versions from one checkpoint to the next; a commit that removes as many files makes one at once.
 const CHECKPOINT_EVERY: i64 = 50;
 
 /// Attempts to make the next version before giving up; with the waits between them about a minute.
@@ -126,7 +126,9 @@ impl Table {
     /// [`Error::Conflict`] where another writer has made it; nothing is changed then.
     pub async fn commit(&self, base: &Snapshot, commit: Commit) -> Result<i64> {
         let version = self.0.log.commit(base, &commit).await?;
-        if version % CHECKPOINT_EVERY == 0
+        // What a commit of many removals leaves is small, and dear to find out by replay.
+        let many = i64::try_from(commit.remove.len()).unwrap_or(i64::MAX) >= CHECKPOINT_EVERY;
+        if (many || version % CHECKPOINT_EVERY == 0)
             && let Err(error) = self.0.log.checkpoint(version).await
         {
             // The commit stands; a checkpoint only spares readers work, and the next may succeed.

@@ -9,7 +9,7 @@ use jiff::civil::date;
 use plimsoll_lake::{Compaction, DataFile, Error, Filtered, Lake, Order, Schemas, Snapshot, Table, Vacuum};
 
 use crate::faults::{Fault, Faulty};
-use crate::fixtures::{Outcome, all, as_text, numbers, read, rows, written};
+use crate::fixtures::{Outcome, all, as_text, number_schemas, numbers, read, rows, written};
 
 /// Appends files as a flush does: as they come, not sorted.
 async fn flushed(table: &Table, day: i32, numbers: impl IntoIterator<Item = i64>) -> Outcome<Vec<DataFile>> {
@@ -187,6 +187,26 @@ async fn what_jobs_have_read_stays_apart() -> Outcome {
     Ok(())
 }
 
+/// What a merger of many files leaves is told by a checkpoint at once: a reader that comes next replays nothing of
+/// the files that went.
+#[tokio::test]
+async fn a_merger_of_many_files_makes_a_checkpoint() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let lake = Lake::open(&folder.path().display().to_string(), number_schemas()?).await?;
+    let table = lake.table("numbers").await?;
+    let mut files = Vec::new();
+    for n in 0..60 {
+        files.extend(table.write(&[rows(0, [n])?], Order::AsIs).await?);
+    }
+    table.append(files, &[]).await?;
+    table.compact(&Compaction::default()).await?;
+    let version = table.snapshot().await?.version();
+    let hint = std::fs::read_to_string(folder.path().join("numbers/_delta_log/_last_checkpoint"))?;
+    assert!(hint.contains(&format!("\"version\":{version},")), "{hint}");
+    assert_eq!(all(&table).await?, (0..60).collect::<Vec<_>>());
+    Ok(())
+}
+
 /// Days that are too old go whole, the table says from when on it holds rows, and doing it again changes
 /// nothing; a rewrite that started before is refused.
 #[tokio::test]
@@ -250,7 +270,7 @@ async fn a_pinned_version_outlives_vacuums() -> Outcome {
 #[tokio::test]
 async fn a_vacuum_may_be_cut_off_anywhere() -> Outcome {
     for removals in 0.. {
-        let bucket = std::sync::Arc::new(object_store::memory::InMemory::new());
+        let bucket = Arc::new(object_store::memory::InMemory::new());
         let quiet = crate::chaos::Chaos::new(&bucket, crate::chaos::Odds::default(), 1);
         let table = quiet.table().await?;
         for n in 0..6 {
@@ -298,7 +318,7 @@ async fn rows_are_taken_out() -> Outcome {
     let base = table.snapshot().await?;
     let (mut add, mut remove, mut went) = (Vec::new(), Vec::new(), 0);
     for file in base.files() {
-        let keep = |rows: &arrow::array::RecordBatch| {
+        let keep = |rows: &RecordBatch| {
             let n = rows
                 .column_by_name("n")
                 .cloned()
