@@ -4,6 +4,8 @@
 //! admission and by settlement. Leaves headroom, limits and dates to `need`. The invariant: exact
 //! sums, and both stages from the same runs.
 
+use std::collections::BTreeMap;
+
 use plimsoll_catalog::{Dimension, Measure};
 
 use crate::context::{Context, PoolId, mean};
@@ -147,6 +149,88 @@ pub(crate) fn per_run(
     Some(PerRun { mean: mean(&stat)?, percentile: context.percentile(&stat), n: stat.n, of_event })
 }
 
+/// What runs draw from a pool of one limit, looked up once for all the instants that are compared.
+#[derive(Debug)]
+pub(crate) struct Draws<'c> {
+    context: &'c Context<'c>,
+    pool: &'c PoolId,
+    kind: &'c Kind,
+    admission: OfStage<'c>,
+    settlement: OfStage<'c>,
+}
+
+impl<'c> Draws<'c> {
+    pub(crate) fn new(context: &'c Context<'c>, pool: &'c PoolId, counted: &'c Counted) -> Self {
+        let measure = match &counted.kind {
+            Kind::PerMinute(measure) | Kind::PerDay(measure) => Some(measure.as_str()),
+            Kind::Concurrent => Some("requests"),
+            Kind::Other => None,
+        };
+        let stage = |stage: &str| {
+            let measure = measure.map(|measure| format!("{stage}.{measure}"));
+            measure.map(|measure| OfStage::new(context, pool, &measure)).unwrap_or_default()
+        };
+        let (admission, settlement) = (stage("admission"), stage("settlement"));
+        Self { context, pool, kind: &counted.kind, admission, settlement }
+    }
+
+    /// The demand at these rates. `None` where nothing is known to draw.
+    pub(crate) fn at(&self, rates: &Rates<'_>) -> Option<Demand> {
+        match self.kind {
+            Kind::PerMinute(_) | Kind::PerDay(_) => self.drawn(rates),
+            Kind::Concurrent => self.concurrent(rates),
+            Kind::Other => None,
+        }
+    }
+
+    /// Both stages; the larger floor binds, settlement where they are equal.
+    fn drawn(&self, rates: &Rates<'_>) -> Option<Demand> {
+        let (admission, settlement) = (self.admission.sum(rates), self.settlement.sum(rates));
+        let floors = (
+            admission.as_ref().map(|stage| stage.floor.clone()),
+            settlement.as_ref().map(|stage| stage.floor.clone()),
+        );
+        let (basis, stage) = match (admission, settlement) {
+            (Some(admission), Some(settlement)) if admission.floor > settlement.floor => {
+                ("admission", admission)
+            }
+            (_, Some(settlement)) => ("settlement", settlement),
+            (Some(admission), None) => ("admission", admission),
+            (None, None) => return None,
+        };
+        Some(Demand {
+            mean: stage.mean,
+            floor: stage.floor,
+            high: stage.high,
+            basis,
+            admission: floors.0,
+            settlement: floors.1,
+            parts: stage.parts,
+        })
+    }
+
+    /// Calls inside at once: mean by Little's law, floor by the Poisson P95 of it.
+    fn concurrent(&self, rates: &Rates<'_>) -> Option<Demand> {
+        let requests = self.drawn(rates)?;
+        let inside = calls_inside(self.context, self.pool, &requests.mean)?;
+        let share = |part: Part| Part {
+            floor: (&part.floor * &inside).over(&requests.floor).unwrap_or_default(),
+            ..part
+        };
+        // As many more calls are inside as runs start, where the forecast's rates hold.
+        let high = (&inside * &requests.high).over(&requests.floor).unwrap_or_else(|| inside.clone());
+        Some(Demand {
+            floor: poisson_quantile(inside.to_f64(), 0.95).into(),
+            high: poisson_quantile(high.to_f64(), 0.95).into(),
+            basis: "admission",
+            admission: None,
+            settlement: None,
+            parts: requests.parts.into_iter().map(share).collect(),
+            mean: inside,
+        })
+    }
+}
+
 /// The demand on a pool in one dimension, at these rates. `None` where nothing is known to draw.
 pub(crate) fn demand(
     context: &Context<'_>,
@@ -154,36 +238,61 @@ pub(crate) fn demand(
     counted: &Counted,
     rates: &Rates<'_>,
 ) -> Option<Demand> {
-    match &counted.kind {
-        Kind::PerMinute(measure) | Kind::PerDay(measure) => drawn(context, pool, measure, rates),
-        Kind::Concurrent => concurrent(context, pool, rates),
-        Kind::Other => None,
-    }
+    Draws::new(context, pool, counted).at(rates)
 }
 
-/// Both stages; the larger floor binds, settlement where they are equal.
-fn drawn(context: &Context<'_>, pool: &PoolId, measure: &str, rates: &Rates<'_>) -> Option<Demand> {
-    let admission = stage(context, pool, &format!("admission.{measure}"), rates);
-    let settlement = stage(context, pool, &format!("settlement.{measure}"), rates);
-    let floors = (
-        admission.as_ref().map(|stage| stage.floor.clone()),
-        settlement.as_ref().map(|stage| stage.floor.clone()),
-    );
-    let (basis, stage) = match (admission, settlement) {
-        (Some(admission), Some(settlement)) if admission.floor > settlement.floor => ("admission", admission),
-        (_, Some(settlement)) => ("settlement", settlement),
-        (Some(admission), None) => ("admission", admission),
-        (None, None) => return None,
-    };
-    Some(Demand {
-        mean: stage.mean,
-        floor: stage.floor,
-        high: stage.high,
-        basis,
-        admission: floors.0,
-        settlement: floors.1,
-        parts: stage.parts,
-    })
+/// What runs draw at one stage, by workflow.
+#[derive(Debug, Default)]
+struct OfStage<'c>(BTreeMap<&'c str, OfWorkflow<'c>>);
+
+/// What runs of one workflow draw: all of them, and by event those of events with enough runs of their own.
+#[derive(Debug)]
+struct OfWorkflow<'c> {
+    all: Option<PerRun>,
+    own: BTreeMap<&'c str, PerRun>,
+}
+
+impl<'c> OfStage<'c> {
+    fn new(context: &'c Context<'c>, pool: &PoolId, measure: &str) -> Self {
+        let of = |workflow: &'c WorkflowMeasured| {
+            let own = workflow.event_draws.keys().filter_map(|event| {
+                let own = per_run(context, workflow, pool, measure, Some(event))?;
+                own.of_event.then_some((event.as_str(), own))
+            });
+            let all = per_run(context, workflow, pool, measure, None);
+            (workflow.workflow.as_str(), OfWorkflow { all, own: own.collect() })
+        };
+        Self(context.index.drawing(pool).iter().map(|workflow| of(workflow)).collect())
+    }
+
+    /// What all that runs at these rates draws; none where nothing does.
+    fn sum(&self, rates: &Rates<'_>) -> Option<Stage> {
+        let zero = Quantity::zero;
+        let mut sum = Stage { mean: zero(), floor: zero(), high: zero(), parts: Vec::new() };
+        for (name, rate) in rates {
+            let Some(of) = self.0.get(name) else { continue };
+            let own = rate.event.as_deref().and_then(|event| of.own.get(event));
+            let Some(draw) = own.or(of.all.as_ref()) else { continue };
+            let floor = &draw.percentile * &rate.per_min;
+            sum.mean = &sum.mean + &(&draw.mean * &rate.per_min);
+            sum.floor = &sum.floor + &floor;
+            sum.high = &sum.high + &(&draw.percentile * &rate.high);
+            sum.parts.push(Part {
+                workflow: (*name).to_owned(),
+                floor,
+                n: draw.n,
+                rate_from: rate.from,
+                own_weight: rate.own_weight,
+            });
+        }
+        if sum.parts.is_empty() {
+            return None;
+        }
+        sum.parts.sort_by(|one, other| {
+            other.floor.cmp(&one.floor).then_with(|| one.workflow.cmp(&other.workflow))
+        });
+        Some(sum)
+    }
 }
 
 struct Stage {
@@ -191,32 +300,6 @@ struct Stage {
     floor: Quantity,
     high: Quantity,
     parts: Vec<Part>,
-}
-
-fn stage(context: &Context<'_>, pool: &PoolId, measure: &str, rates: &Rates<'_>) -> Option<Stage> {
-    let zero = Quantity::zero;
-    let mut sum = Stage { mean: zero(), floor: zero(), high: zero(), parts: Vec::new() };
-    for (name, rate) in rates {
-        let Some(workflow) = context.workflow(name) else { continue };
-        let Some(draw) = per_run(context, workflow, pool, measure, rate.event.as_deref()) else { continue };
-        let floor = &draw.percentile * &rate.per_min;
-        sum.mean = &sum.mean + &(&draw.mean * &rate.per_min);
-        sum.floor = &sum.floor + &floor;
-        sum.high = &sum.high + &(&draw.percentile * &rate.high);
-        sum.parts.push(Part {
-            workflow: (*name).to_owned(),
-            floor,
-            n: draw.n,
-            rate_from: rate.from,
-            own_weight: rate.own_weight,
-        });
-    }
-    if sum.parts.is_empty() {
-        return None;
-    }
-    sum.parts
-        .sort_by(|one, other| other.floor.cmp(&one.floor).then_with(|| one.workflow.cmp(&other.workflow)));
-    Some(sum)
 }
 
 /// How each workflow's part of a demand came about, a sentence each, in the order of the parts.
@@ -246,27 +329,6 @@ pub(crate) fn explain(
         ))
     };
     demand.parts.iter().filter_map(sentence).collect()
-}
-
-/// Calls inside at once: mean by Little's law, floor by the Poisson P95 of it.
-fn concurrent(context: &Context<'_>, pool: &PoolId, rates: &Rates<'_>) -> Option<Demand> {
-    let requests = drawn(context, pool, "requests", rates)?;
-    let inside = calls_inside(context, pool, &requests.mean)?;
-    let share = |part: Part| Part {
-        floor: (&part.floor * &inside).over(&requests.floor).unwrap_or_default(),
-        ..part
-    };
-    // As many more calls are inside as runs start, where the forecast's rates hold.
-    let high = (&inside * &requests.high).over(&requests.floor).unwrap_or_else(|| inside.clone());
-    Some(Demand {
-        floor: poisson_quantile(inside.to_f64(), 0.95).into(),
-        high: poisson_quantile(high.to_f64(), 0.95).into(),
-        basis: "admission",
-        admission: None,
-        settlement: None,
-        parts: requests.parts.into_iter().map(share).collect(),
-        mean: inside,
-    })
 }
 
 /// Mean calls inside a pool at this many requests a minute, by the measured mean length of its calls.

@@ -8,7 +8,7 @@ use plimsoll_replay::Quota;
 use rayon::prelude::*;
 
 use crate::context::{Context, PlanError, PlanInput, PoolId};
-use crate::demand::{Counted, Demand, Kind, demand};
+use crate::demand::{Counted, Demand, Draws, Kind};
 use crate::need::{busy_minutes, by_replay, was_throttled};
 use crate::pools::{all_counted, drawing};
 use crate::quantity::Quantity;
@@ -66,8 +66,9 @@ fn largest(
         .pool_measured(pool)
         .and_then(|measured| busy_minutes(context, measured, counted))
         .map(|busy| (None, busy));
+    let draws = Draws::new(context, pool, counted);
     for (state, rates) in timeline.states.iter().enumerate() {
-        let Some(demand) = demand(context, pool, counted, rates) else { continue };
+        let Some(demand) = draws.at(rates) else { continue };
         if largest.as_ref().is_none_or(|(_, largest)| demand.high > largest.high) {
             largest = Some((Some(state), demand));
         }

@@ -13,7 +13,7 @@ use jiff::civil::Date;
 use crate::cheaper::max_tokens;
 use crate::context::{Context, PlanError, PoolId, mean};
 use crate::deadline::{Deadline, Lead};
-use crate::demand::{Counted, Demand, Kind, Part, demand, explain};
+use crate::demand::{Counted, Demand, Draws, Kind, Part, explain};
 use crate::inputs::inputs;
 use crate::pattern::patterns_told;
 use crate::quantity::Quantity;
@@ -123,8 +123,9 @@ pub(crate) fn need(
         let need = (&demand.floor * &demand.margin(context)).ceil();
         (demand, need)
     };
+    let draws = Draws::new(context, pool, counted);
     let by_state: Vec<Option<(Demand, u64)>> =
-        timeline.states.iter().map(|rates| Some(priced(demand(context, pool, counted, rates)?))).collect();
+        timeline.states.iter().map(|rates| Some(priced(draws.at(rates)?))).collect();
     let busy_minute =
         context.pool_measured(pool).and_then(|measured| busy_minutes(context, measured, counted)).map(priced);
     let mut limits = BTreeMap::<Date, Option<u64>>::new();

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use crate::TierPlan;
 use crate::context::{Context, PoolId};
-use crate::demand::{Counted, Kind, calls_inside, demand};
+use crate::demand::{Counted, Draws, Kind, calls_inside, demand};
 use crate::need::Needed;
 use crate::pools::{PoolWork, all_counted};
 use crate::quantity::Quantity;
@@ -43,7 +43,7 @@ pub(crate) fn tiers(
         let drawing: BTreeMap<&str, u8> =
             drawing.map(|workflow| (workflow.workflow.as_str(), tier(context, &workflow.workflow))).collect();
         // Only floors ask what runs when.
-        let line = if drawing.values().any(|tier| WITH_FLOOR.contains(tier)) {
+        let line = if drawing.values().any(|tier| has_floor(*tier)) {
             instants.of(context, rhythm, &drawing.keys().copied().collect())
         } else {
             Timeline::default()
@@ -67,21 +67,28 @@ struct Keeper<'k> {
     drawing: BTreeMap<&'k str, u8>,
 }
 
-impl Keeper<'_> {
+/// Where each tier draws most: its percentile draw there, and what runs.
+type Peaks<'s, 'k> = BTreeMap<u8, (Quantity, &'s Rates<'k>)>;
+
+impl<'k> Keeper<'k> {
     fn tiers(&self) -> Vec<TierPlan> {
         let Some(binding) = self.pool.binding().filter(|bound| bound.demand.is_some()) else {
             return Vec::new();
         };
+        let mut floors = self.floors();
+        let requests = Counted::named("requests_per_min");
+        let inside = self.peaks(&requests);
         let row = |tier: u8| {
-            let has_floor = WITH_FLOOR.contains(&tier);
-            let floors = if has_floor { self.floors(tier) } else { BTreeMap::new() };
+            let floors = floors.remove(&tier).unwrap_or_default();
             TierPlan {
                 pool: self.pool.id.pool.clone(),
                 account: self.pool.plan.account.clone(),
                 region: self.pool.plan.region.clone(),
                 tier,
                 floor_per_min: floors.get(&binding.plan.dimension).copied().unwrap_or(0),
-                floor_concurrent: if has_floor { self.concurrent(tier) } else { 0 },
+                floor_concurrent: inside
+                    .get(&tier)
+                    .map_or(0, |(_, rates)| self.concurrent(&requests, &self.own(tier, rates))),
                 floors,
                 may_borrow: may_borrow(tier),
                 max_wait_s: MAX_WAIT_S[usize::from(tier)],
@@ -99,53 +106,74 @@ impl Keeper<'_> {
         self.drawing.get(workflow) == Some(&tier)
     }
 
-    /// What a tier needs of each limit of a minute.
-    fn floors(&self, tier: u8) -> BTreeMap<String, u64> {
-        let minute = |counted: &&Counted| matches!(counted.kind, Kind::PerMinute(_));
-        let floor = |counted: &Counted| {
-            let needed = self.pool.needed.iter().find(|needed| needed.plan.dimension == counted.dimension)?;
-            let floor = if self.of_tiers().len() == 1 { alone(needed) } else { self.among(tier, counted) }?;
-            Some((counted.dimension.clone(), floor))
-        };
-        self.counted.iter().filter(minute).filter_map(floor).filter(|(_, floor)| *floor > 0).collect()
-    }
-
-    /// What a tier needs of a limit that it shares with others, where it draws most.
-    fn among(&self, tier: u8, counted: &Counted) -> Option<u64> {
-        let (percentile, rates) = self.peak(tier, counted)?;
-        let replay = if self.context.input.quick {
-            None
-        } else {
-            replayed(self.context, &self.pool.id, counted, &rates)
-        };
-        Some(replay.map_or_else(|| percentile.ceil(), |replay| replay.most))
-    }
-
-    /// The rates of a tier's workflows where their percentile draw is largest, and that draw.
-    fn peak(&self, tier: u8, counted: &Counted) -> Option<(Quantity, Rates<'_>)> {
-        let of_tier = |rates: &Rates<'_>| {
-            let demand = demand(self.context, &self.pool.id, counted, rates)?;
-            let parts = demand.parts.iter().filter(|part| self.is_of(&part.workflow, tier));
-            Some(parts.map(|part| part.floor.clone()).sum::<Quantity>())
-        };
-        let sums = self.line.states.iter().filter_map(|rates| Some((of_tier(rates)?, rates)));
-        let (sum, rates) = sums.fold(None, |best: Option<(Quantity, &Rates<'_>)>, one| match best {
-            Some(best) if best.0 >= one.0 => Some(best),
-            _ => Some(one),
-        })?;
+    /// The rates of a tier's workflows alone.
+    fn own(&self, tier: u8, rates: &Rates<'k>) -> Rates<'k> {
         let own = rates.iter().filter(|(name, _)| self.is_of(name, tier));
-        Some((sum, own.map(|(name, rate)| (*name, rate.clone())).collect()))
+        own.map(|(name, rate)| (*name, rate.clone())).collect()
     }
 
-    /// Calls that a tier has inside the pool where it makes most, P95.
-    fn concurrent(&self, tier: u8) -> u64 {
-        let requests = Counted::named("requests_per_min");
-        let inside = self.peak(tier, &requests).and_then(|(_, rates)| {
-            let demand = demand(self.context, &self.pool.id, &requests, &rates)?;
-            calls_inside(self.context, &self.pool.id, &demand.mean)
-        });
+    /// What each tier with a floor needs of each limit of a minute.
+    fn floors(&self) -> BTreeMap<u8, BTreeMap<String, u64>> {
+        let of_tiers = self.of_tiers();
+        let mut floors = BTreeMap::<u8, BTreeMap<String, u64>>::new();
+        let minute = |counted: &&Counted| matches!(counted.kind, Kind::PerMinute(_));
+        for counted in self.counted.iter().filter(minute) {
+            let needed = self.pool.needed.iter().find(|needed| needed.plan.dimension == counted.dimension);
+            let Some(needed) = needed else { continue };
+            let of_limit: Vec<(u8, u64)> = match of_tiers.first() {
+                Some(only) if of_tiers.len() == 1 => {
+                    alone(needed).map(|floor| (*only, floor)).into_iter().collect()
+                }
+                _ => self.among(counted),
+            };
+            for (tier, floor) in of_limit.into_iter().filter(|(tier, floor)| *floor > 0 && has_floor(*tier)) {
+                floors.entry(tier).or_default().insert(counted.dimension.clone(), floor);
+            }
+        }
+        floors
+    }
+
+    /// What each tier needs of a limit that it shares with others, where it draws most.
+    fn among(&self, counted: &Counted) -> Vec<(u8, u64)> {
+        let need = |(tier, (percentile, rates)): (u8, (Quantity, &Rates<'k>))| {
+            let replay = if self.context.input.quick {
+                None
+            } else {
+                replayed(self.context, &self.pool.id, counted, &self.own(tier, rates))
+            };
+            (tier, replay.map_or_else(|| percentile.ceil(), |replay| replay.most))
+        };
+        self.peaks(counted).into_iter().map(need).collect()
+    }
+
+    /// Where each tier with a floor has its largest percentile draw, of equal ones the earliest.
+    fn peaks(&self, counted: &Counted) -> Peaks<'_, 'k> {
+        let tiers: Vec<u8> = self.of_tiers().into_iter().filter(|tier| has_floor(*tier)).collect();
+        let draws = Draws::new(self.context, &self.pool.id, counted);
+        let mut peaks = Peaks::new();
+        for rates in &self.line.states {
+            let Some(demand) = draws.at(rates) else { continue };
+            for tier in &tiers {
+                let parts = demand.parts.iter().filter(|part| self.is_of(&part.workflow, *tier));
+                let sum = parts.map(|part| part.floor.clone()).sum::<Quantity>();
+                if peaks.get(tier).is_none_or(|(most, _)| sum > *most) {
+                    peaks.insert(*tier, (sum, rates));
+                }
+            }
+        }
+        peaks
+    }
+
+    /// Calls inside the pool at these rates, P95.
+    fn concurrent(&self, requests: &Counted, rates: &Rates<'_>) -> u64 {
+        let demand = demand(self.context, &self.pool.id, requests, rates);
+        let inside = demand.and_then(|demand| calls_inside(self.context, &self.pool.id, &demand.mean));
         inside.map_or(0, |inside| poisson_quantile(inside.to_f64(), 0.95))
     }
+}
+
+fn has_floor(tier: u8) -> bool {
+    WITH_FLOOR.contains(&tier)
 }
 
 /// What the only tier of a pool needs: the need itself, by replay where there is one.
