@@ -1,28 +1,25 @@
 //! What calls of one pool and tier draw and cost on one day, for millions of calls.
 //!
-//! [`Entry::meter`] and [`Entry::cost`] are the rules; here they are made ready once: weights in millionths
-//! and prices in picodollars a token (a price of six decimals a million tokens is a whole number of them), so
-//! that a call is a few sums of eight products. Invariant: the answers are theirs. What does not fit (a long
-//! context, audio from a cache or as output, images, counts of half a billion) is asked of them, call by call.
+//! [`Entry::meter`] and [`Entry::cost`] are the rules; here they are made ready once: weights and prices in
+//! integers (a price of six decimals a million tokens is a whole number of picodollars a token), so that
+//! [`Calls`] side by side are a few sums of products. Invariant: the answers are theirs. What does not fit (a
+//! long context, counts of half a billion) is asked of them, call by call.
+
+use std::ops::Range;
 
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 
 use crate::{
-    Call, Catalog, Combine, Draw, Entry, Metered, PoolKey, Stage, Tier, TokenPrice, Weights, exact::Weight,
+    Call, Calls, Catalog, ChargedCalls, Combine, Draw, Entry, Metered, PoolKey, Tier, TokenPrice,
+    calls::{Column, bits},
+    lines::{Kinds, Lines, MOST_EACH, MOST_TOKENS, RESERVED, dot},
 };
 
 /// Decimal places of a picodollar.
 const PICO: u32 = 12;
-/// Counts below this, times a weight or a price of at most [`MOST_EACH`], may be summed eight times in 64 bits.
-const MOST_TOKENS: u64 = 1 << 29;
-/// Picodollars a token; weights in millionths are less.
-const MOST_EACH: u64 = 1 << 31;
-/// Eight kinds, so that a processor sums them side by side: uncached, audio, read, written, written for an hour,
-/// plain output, reasoning, and `max_tokens`.
-type Kinds = [u32; 8];
-/// Place of `max_tokens` among them.
-const RESERVED: usize = 7;
+/// No call that is charged by integers is as long.
+const NEVER: u64 = 1 << 62;
 /// Products that are sold on demand.
 const ON_DEMAND: [&str; 3] = ["direct", "runtime", "standard"];
 
@@ -93,30 +90,14 @@ pub struct Charged {
     pub list_value: Option<i128>,
 }
 
-/// Weights of one stage, measure by measure; a measure without any is not counted.
-#[derive(Debug, Clone, Copy)]
-struct Lines {
-    input_tokens: Option<Line>,
-    output_tokens: Option<Line>,
-    tokens: Option<Line>,
-}
-
-/// Weights of one measure, in millionths.
-#[derive(Debug, Clone, Copy)]
-struct Line {
-    each: Kinds,
-    /// Of `max_tokens` where the larger counts, and not the sum.
-    larger: u64,
-}
-
 /// Where list prices come from.
 #[derive(Debug, Clone)]
 struct Prices<'a> {
     /// The row that has them, what tier its calls are, and on which day.
     of: Option<(&'a Entry, Tier, Date)>,
-    /// Picodollars a token, and all bits set where a price is not known. None of it where a price is no whole
-    /// number of picodollars.
-    each: Option<(Kinds, Kinds)>,
+    /// Picodollars a token, and whether a price is not known. None of it where a price is no whole number of
+    /// picodollars.
+    each: Option<(Kinds<u32>, Kinds<bool>)>,
 }
 
 impl Catalog {
@@ -151,7 +132,7 @@ impl<'a> Rates<'a> {
             admission: Lines::new(&meter.admission, meter.combine),
             settlement: Lines::new(&meter.settlement, Combine::Sum),
             unset: meter.unset(entry.max_output_tokens),
-            longest: entry.takes(tier).then_some(longest.unwrap_or(u64::MAX)),
+            longest: entry.takes(tier).then_some(longest.map_or(NEVER, |longest| longest.min(NEVER))),
             covered,
             prices,
         }
@@ -163,112 +144,52 @@ impl<'a> Rates<'a> {
         self.covered
     }
 
-    /// What a call of that tier draws and costs.
-    #[inline]
+    /// What a call of that tier draws and costs, by the rows that the rates were made of.
     pub fn charged(&self, call: &Call) -> Charged {
-        let max_output = call.max_output.or(self.unset).unwrap_or(call.output);
-        let Some(tokens) = self.kinds(call, max_output) else {
-            return self.by_the_row(call);
-        };
-        let list_value = match &self.prices.each {
-            Some((each, unknown)) => {
-                let unpriced =
-                    tokens.iter().zip(unknown).fold(0, |all, (tokens, unknown)| all | tokens & unknown);
-                (unpriced == 0).then(|| dot(&tokens, each).into())
-            }
-            None => self.prices.by_the_row(call),
-        };
-        Charged {
-            admission: self.admission.draw(&tokens),
-            settlement: self.settlement.draw(&tokens),
-            list_value,
-        }
-    }
-
-    /// The same by the rows that the rates were made of.
-    #[cold]
-    fn by_the_row(&self, call: &Call) -> Charged {
         let Metered { admission, settlement, .. } = self.entry.meter(&Call { tier: self.tier, ..*call });
         Charged { admission, settlement, list_value: self.prices.by_the_row(call) }
     }
 
-    /// The tokens by kind, where they may be summed here.
+    /// The same for `which` of the calls, of up to [`Calls::MOST`].
     #[inline]
-    fn kinds(&self, call: &Call, reserved: u64) -> Option<Kinds> {
-        let reasoning = call.reasoning.min(call.output);
-        let tokens = [
-            call.input_uncached,
-            call.audio,
-            call.cache_read,
-            call.cache_write,
-            call.cache_write_1h,
-            call.output - reasoning,
-            reasoning,
-            reserved,
+    pub fn charge(&self, calls: &Calls, which: Range<usize>, into: &mut ChargedCalls) {
+        let mut reserved = [0; Calls::MOST];
+        calls.reserve(which.clone(), self.unset, &mut reserved);
+        let kinds = [
+            &calls.input_uncached,
+            &calls.audio,
+            &calls.cache_read,
+            &calls.cache_write,
+            &calls.cache_write_1h,
+            &calls.plain_output,
+            &calls.reasoning,
+            &reserved,
         ];
-        let elsewhere = call.audio_cache_read | call.output_audio | call.output_image;
-        let small = tokens.iter().fold(0, |all, tokens| all | tokens) < MOST_TOKENS;
-        let usual = elsewhere == 0 && !call.us_only && call.status.is_none_or(|status| status < 400);
-        let input = tokens[..5].iter().fold(0, |sum: u64, tokens| sum.wrapping_add(*tokens));
-        let short = self.longest.is_some_and(|longest| input <= longest);
-        // Below 2^29, so nothing is cut off.
-        (small && usual && short).then(|| tokens.map(|tokens| tokens as u32))
-    }
-}
-
-impl Lines {
-    fn new(stage: &Stage, combine: Combine) -> Self {
-        let line = |weights: &Option<Weights>| weights.as_ref().map(|weights| Line::new(weights, combine));
-        Self {
-            input_tokens: line(&stage.input_tokens),
-            output_tokens: line(&stage.output_tokens),
-            tokens: line(&stage.tokens),
+        self.admission.draw(&kinds, &which, &mut into.admission);
+        self.settlement.draw(&kinds, &which, &mut into.settlement);
+        self.prices.list_values(calls, &kinds, &which, into);
+        if self.misfit(&kinds, which.clone()) {
+            for call in which {
+                if self.misfit(&kinds, call..call + 1) {
+                    into.set(call, &self.charged(&calls.call(call)));
+                }
+            }
         }
     }
 
+    /// Whether one of those calls may not be summed in integers.
     #[inline]
-    fn draw(&self, tokens: &Kinds) -> Draw {
-        let sum = |line: &Option<Line>| line.as_ref().map_or(0, |line| line.sum(tokens));
-        Draw {
-            requests: 1,
-            input_tokens: sum(&self.input_tokens),
-            output_tokens: sum(&self.output_tokens),
-            tokens: sum(&self.tokens),
-        }
+    fn misfit(&self, kinds: &Kinds<&Column>, which: Range<usize>) -> bool {
+        let Some(longest) = self.longest else { return true };
+        let beyond = which.fold(0, |beyond, call| {
+            let all = kinds.iter().fold(0, |all, tokens| all | tokens[call]);
+            let input = kinds[..5].iter().fold(0, |sum: u64, tokens| sum.wrapping_add(tokens[call]));
+            // The highest bit is set where the input is longer.
+            let longer = longest.wrapping_sub(input) >> 63;
+            beyond | (all / MOST_TOKENS) | longer
+        });
+        beyond > 0
     }
-}
-
-impl Line {
-    fn new(weights: &Weights, combine: Combine) -> Self {
-        let of_max = weights.max_output;
-        let (summed, larger) = match combine {
-            Combine::Sum => (of_max, 0),
-            Combine::Max => (Weight::ZERO, of_max.millionths()),
-        };
-        let each = [
-            weights.input_uncached,
-            weights.audio.unwrap_or(weights.input_uncached),
-            weights.cache_read,
-            weights.cache_write,
-            weights.cache_write_1h.unwrap_or(weights.cache_write),
-            weights.output,
-            weights.reasoning.unwrap_or(weights.output),
-            summed,
-        ];
-        // At most 200, so 2 x 10^8 millionths.
-        Self { each: each.map(|weight| u32::try_from(weight.millionths()).unwrap_or(u32::MAX)), larger }
-    }
-
-    #[inline]
-    fn sum(&self, tokens: &Kinds) -> u64 {
-        dot(tokens, &self.each).max(u64::from(tokens[RESERVED]) * self.larger).div_ceil(1_000_000)
-    }
-}
-
-/// Sum of the products.
-#[inline]
-fn dot(tokens: &Kinds, each: &Kinds) -> u64 {
-    tokens.iter().zip(each).map(|(tokens, each)| u64::from(*tokens) * u64::from(*each)).sum()
 }
 
 impl<'a> Prices<'a> {
@@ -287,10 +208,10 @@ impl<'a> Prices<'a> {
             // `max_tokens` costs nothing.
             one,
         ];
-        let (mut each, mut unknown, mut fit) = (Kinds::default(), Kinds::default(), true);
+        let (mut each, mut unknown, mut fit) = (Kinds::<u32>::default(), Kinds::<bool>::default(), true);
         for (kind, call) in calls.iter().enumerate() {
             let Some(usd) = row.cost(call, day) else {
-                unknown[kind] = u32::MAX;
+                unknown[kind] = true;
                 continue;
             };
             let price = picodollars(usd).filter(|_| usd.normalize().scale() <= PICO);
@@ -300,8 +221,36 @@ impl<'a> Prices<'a> {
             }
         }
         // Tokens that are only asked for are never priced.
-        unknown[RESERVED] = 0;
+        unknown[RESERVED] = false;
         Self { of: Some((row, tier, day)), each: fit.then_some((each, unknown)) }
+    }
+
+    #[inline]
+    fn list_values(
+        &self,
+        calls: &Calls,
+        kinds: &Kinds<&Column>,
+        which: &Range<usize>,
+        into: &mut ChargedCalls,
+    ) {
+        let Some((each, unknown)) = &self.each else {
+            for call in which.clone() {
+                into.price(call, self.by_the_row(&calls.call(call)));
+            }
+            return;
+        };
+        let mut sums = [0; Calls::MOST];
+        dot(kinds, each, which, &mut sums);
+        for (value, sum) in into.list_value[which.clone()].iter_mut().zip(&sums[which.clone()]) {
+            *value = (*sum).into();
+        }
+        let mut priced = bits(which);
+        for (tokens, _) in kinds.iter().zip(unknown).filter(|(_, unknown)| **unknown) {
+            for call in which.clone() {
+                priced &= !(u64::from(tokens[call] > 0) << call);
+            }
+        }
+        into.priced = into.priced & !bits(which) | priced;
     }
 
     fn by_the_row(&self, call: &Call) -> Option<i128> {
