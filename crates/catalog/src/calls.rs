@@ -11,7 +11,8 @@ pub type Column = [u64; Calls::MOST];
 
 /// A bit for each of those calls.
 pub(crate) fn bits(which: &Range<usize>) -> u64 {
-    which.clone().fold(0, |bits, call| bits | 1 << call)
+    let up_to = |call: usize| u64::MAX.checked_shl(call as u32).map_or(u64::MAX, |above| !above);
+    up_to(which.end) & !up_to(which.start)
 }
 
 /// Calls that have no audio from a cache or as output and no images, are not held within the United States, were
@@ -96,6 +97,10 @@ pub struct ChargedCalls {
     pub list_value: [i128; Calls::MOST],
     /// Which calls have a known list value: a bit each.
     pub priced: u64,
+    /// Room for what is reserved for their output.
+    pub(crate) reserved: Column,
+    /// Room for sums of prices.
+    pub(crate) sums: Column,
 }
 
 /// What calls draw: the columns of [`Draw`].
@@ -118,6 +123,8 @@ impl Default for ChargedCalls {
             settlement: Draws::default(),
             list_value: [0; Calls::MOST],
             priced: 0,
+            reserved: [0; Calls::MOST],
+            sums: [0; Calls::MOST],
         }
     }
 }

@@ -118,8 +118,12 @@ impl Line {
 #[inline]
 pub(crate) fn dot(kinds: &Kinds<&Column>, each: &Kinds<u32>, which: &Range<usize>, into: &mut Column) {
     let into = &mut into[which.clone()];
-    into.fill(0);
-    for (tokens, each) in kinds.iter().zip(each).filter(|(_, each)| **each > 0) {
+    let mut terms = kinds.iter().zip(each).filter(|(_, each)| **each > 0);
+    let Some((tokens, each)) = terms.next() else { return into.fill(0) };
+    for (sum, tokens) in into.iter_mut().zip(&tokens[which.clone()]) {
+        *sum = times(*tokens, *each);
+    }
+    for (tokens, each) in terms {
         for (sum, tokens) in into.iter_mut().zip(&tokens[which.clone()]) {
             *sum += times(*tokens, *each);
         }

@@ -153,8 +153,7 @@ impl<'a> Rates<'a> {
     /// The same for `which` of the calls, of up to [`Calls::MOST`].
     #[inline]
     pub fn charge(&self, calls: &Calls, which: Range<usize>, into: &mut ChargedCalls) {
-        let mut reserved = [0; Calls::MOST];
-        calls.reserve(which.clone(), self.unset, &mut reserved);
+        calls.reserve(which.clone(), self.unset, &mut into.reserved);
         let kinds = [
             &calls.input_uncached,
             &calls.audio,
@@ -163,33 +162,57 @@ impl<'a> Rates<'a> {
             &calls.cache_write_1h,
             &calls.plain_output,
             &calls.reasoning,
-            &reserved,
+            &into.reserved,
         ];
         self.admission.draw(&kinds, &which, &mut into.admission);
         self.settlement.draw(&kinds, &which, &mut into.settlement);
-        self.prices.list_values(calls, &kinds, &which, into);
-        if self.misfit(&kinds, which.clone()) {
-            for call in which {
-                if self.misfit(&kinds, call..call + 1) {
-                    into.set(call, &self.charged(&calls.call(call)));
+        let misfits = self.misfits(&kinds, &which);
+        match &self.prices.each {
+            Some((each, unknown)) => {
+                dot(&kinds, each, &which, &mut into.sums);
+                let sums = &into.sums[which.clone()];
+                for (value, sum) in into.list_value[which.clone()].iter_mut().zip(sums) {
+                    *value = (*sum).into();
                 }
+                into.priced = into.priced & !bits(&which) | priced(&kinds, unknown, &which);
             }
+            None => {
+                which.clone().for_each(|call| into.price(call, self.prices.by_the_row(&calls.call(call))))
+            }
+        }
+        for call in which.filter(|call| misfits >> call & 1 > 0) {
+            into.set(call, &self.charged(&calls.call(call)));
         }
     }
 
-    /// Whether one of those calls may not be summed in integers.
+    /// Which of those calls may not be summed in integers.
     #[inline]
-    fn misfit(&self, kinds: &Kinds<&Column>, which: Range<usize>) -> bool {
-        let Some(longest) = self.longest else { return true };
-        let beyond = which.fold(0, |beyond, call| {
+    fn misfits(&self, kinds: &Kinds<&Column>, which: &Range<usize>) -> u64 {
+        let Some(longest) = self.longest else { return bits(which) };
+        let beyond = |call: usize| {
             let all = kinds.iter().fold(0, |all, tokens| all | tokens[call]);
             let input = kinds[..5].iter().fold(0, |sum: u64, tokens| sum.wrapping_add(tokens[call]));
             // The highest bit is set where the input is longer.
-            let longer = longest.wrapping_sub(input) >> 63;
-            beyond | (all / MOST_TOKENS) | longer
-        });
-        beyond > 0
+            (all / MOST_TOKENS) | (longest.wrapping_sub(input) >> 63)
+        };
+        // Seldom, so asked of all at once.
+        if which.clone().fold(0, |any, call| any | beyond(call)) == 0 {
+            return 0;
+        }
+        which.clone().fold(0, |misfits, call| misfits | u64::from(beyond(call) > 0) << call)
     }
+}
+
+/// Which of those calls have no token of a kind whose price is unknown.
+#[inline]
+fn priced(kinds: &Kinds<&Column>, unknown: &Kinds<bool>, which: &Range<usize>) -> u64 {
+    let mut priced = bits(which);
+    for (tokens, _) in kinds.iter().zip(unknown).filter(|(_, unknown)| **unknown) {
+        for call in which.clone() {
+            priced &= !(u64::from(tokens[call] > 0) << call);
+        }
+    }
+    priced
 }
 
 impl<'a> Prices<'a> {
@@ -223,34 +246,6 @@ impl<'a> Prices<'a> {
         // Tokens that are only asked for are never priced.
         unknown[RESERVED] = false;
         Self { of: Some((row, tier, day)), each: fit.then_some((each, unknown)) }
-    }
-
-    #[inline]
-    fn list_values(
-        &self,
-        calls: &Calls,
-        kinds: &Kinds<&Column>,
-        which: &Range<usize>,
-        into: &mut ChargedCalls,
-    ) {
-        let Some((each, unknown)) = &self.each else {
-            for call in which.clone() {
-                into.price(call, self.by_the_row(&calls.call(call)));
-            }
-            return;
-        };
-        let mut sums = [0; Calls::MOST];
-        dot(kinds, each, which, &mut sums);
-        for (value, sum) in into.list_value[which.clone()].iter_mut().zip(&sums[which.clone()]) {
-            *value = (*sum).into();
-        }
-        let mut priced = bits(which);
-        for (tokens, _) in kinds.iter().zip(unknown).filter(|(_, unknown)| **unknown) {
-            for call in which.clone() {
-                priced &= !(u64::from(tokens[call] > 0) << call);
-            }
-        }
-        into.priced = into.priced & !bits(which) | priced;
     }
 
     fn by_the_row(&self, call: &Call) -> Option<i128> {
