@@ -253,8 +253,13 @@ impl Columns {
 fn put(columns: &mut [Vec<i64>], rows: usize, draws: &Draws) {
     let amounts = [&draws.requests, &draws.input_tokens, &draws.output_tokens, &draws.tokens];
     for (column, amounts) in columns.iter_mut().zip(amounts) {
-        let count = |amount: &u64| (*amount).min(i64::MAX.cast_unsigned()).cast_signed();
-        column.extend(amounts[..rows].iter().map(count));
+        let before = column.len();
+        column.extend(amounts[..rows].iter().map(|amount| amount.cast_signed()));
+        let added = &mut column[before..];
+        // More than a column holds: seldom, so asked of all at once.
+        if added.iter().fold(0, |any, amount| any | amount).is_negative() {
+            added.iter_mut().filter(|amount| amount.is_negative()).for_each(|amount| *amount = i64::MAX);
+        }
     }
 }
 
