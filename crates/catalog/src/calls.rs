@@ -9,12 +9,6 @@ use crate::{Call, Charged, Draw};
 /// A figure of each of [`Calls::MOST`] calls.
 pub type Column = [u64; Calls::MOST];
 
-/// A bit for each of those calls.
-pub(crate) fn bits(which: &Range<usize>) -> u64 {
-    let up_to = |call: usize| u64::MAX.checked_shl(call as u32).map_or(u64::MAX, |above| !above);
-    up_to(which.end) & !up_to(which.start)
-}
-
 /// Calls that have no audio from a cache or as output and no images, are not held within the United States, were
 /// not refused, and are all of the tier that they are charged by.
 #[derive(Debug, Clone)]
@@ -60,6 +54,13 @@ impl Calls {
     /// How many there are: as many as a word has bits, and few enough to stay in the nearest cache.
     pub const MOST: usize = 64;
 
+    /// A bit for each of those calls, as in [`Calls::unset`].
+    #[inline]
+    pub fn bits(which: &Range<usize>) -> u64 {
+        let below = |call: usize| if call < Self::MOST { (1 << call) - 1 } else { u64::MAX };
+        below(which.end) & !below(which.start)
+    }
+
     /// One of them.
     pub fn call(&self, which: usize) -> Call {
         Call {
@@ -95,7 +96,7 @@ pub struct ChargedCalls {
     pub settlement: Draws,
     /// As [`Charged::list_value`], where it is known.
     pub list_value: [i128; Calls::MOST],
-    /// Which calls have a known list value: a bit each.
+    /// Which calls have a known list value, as in [`Calls::unset`].
     pub priced: u64,
     /// Room for what is reserved for their output.
     pub(crate) reserved: Column,

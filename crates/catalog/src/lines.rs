@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::{
-    Combine, Stage, Weights,
+    Calls, Combine, Stage, Weights,
     calls::{Column, Draws},
     exact::Weight,
 };
@@ -117,16 +117,8 @@ impl Line {
 /// Sums of the products, call by call.
 #[inline]
 pub(crate) fn dot(kinds: &Kinds<&Column>, each: &Kinds<u32>, which: &Range<usize>, into: &mut Column) {
-    let into = &mut into[which.clone()];
-    let mut terms = kinds.iter().zip(each).filter(|(_, each)| **each > 0);
-    let Some((tokens, each)) = terms.next() else { return into.fill(0) };
-    for (sum, tokens) in into.iter_mut().zip(&tokens[which.clone()]) {
-        *sum = times(*tokens, *each);
-    }
-    for (tokens, each) in terms {
-        for (sum, tokens) in into.iter_mut().zip(&tokens[which.clone()]) {
-            *sum += times(*tokens, *each);
-        }
+    for call in which.start..which.end.min(Calls::MOST) {
+        into[call] = kinds.iter().zip(each).map(|(tokens, each)| times(tokens[call], *each)).sum();
     }
 }
 

@@ -12,7 +12,7 @@ use rust_decimal::Decimal;
 
 use crate::{
     Call, Calls, Catalog, ChargedCalls, Combine, Draw, Entry, Metered, PoolKey, Tier, TokenPrice,
-    calls::{Column, bits},
+    calls::Column,
     lines::{Kinds, Lines, MOST_EACH, MOST_TOKENS, RESERVED, dot},
 };
 
@@ -174,7 +174,7 @@ impl<'a> Rates<'a> {
                 for (value, sum) in into.list_value[which.clone()].iter_mut().zip(sums) {
                     *value = (*sum).into();
                 }
-                into.priced = into.priced & !bits(&which) | priced(&kinds, unknown, &which);
+                into.priced = into.priced & !Calls::bits(&which) | priced(&kinds, unknown, &which);
             }
             None => {
                 which.clone().for_each(|call| into.price(call, self.prices.by_the_row(&calls.call(call))))
@@ -188,7 +188,7 @@ impl<'a> Rates<'a> {
     /// Which of those calls may not be summed in integers.
     #[inline]
     fn misfits(&self, kinds: &Kinds<&Column>, which: &Range<usize>) -> u64 {
-        let Some(longest) = self.longest else { return bits(which) };
+        let Some(longest) = self.longest else { return Calls::bits(which) };
         let beyond = |call: usize| {
             let all = kinds.iter().fold(0, |all, tokens| all | tokens[call]);
             let input = kinds[..5].iter().fold(0, |sum: u64, tokens| sum.wrapping_add(tokens[call]));
@@ -206,7 +206,7 @@ impl<'a> Rates<'a> {
 /// Which of those calls have no token of a kind whose price is unknown.
 #[inline]
 fn priced(kinds: &Kinds<&Column>, unknown: &Kinds<bool>, which: &Range<usize>) -> u64 {
-    let mut priced = bits(which);
+    let mut priced = Calls::bits(which);
     for (tokens, _) in kinds.iter().zip(unknown).filter(|(_, unknown)| **unknown) {
         for call in which.clone() {
             priced &= !(u64::from(tokens[call] > 0) << call);

@@ -7,7 +7,7 @@
 //! input counts as uncached. Attempts whose pool no row knows are counted plainly, and what they cost is
 //! unknown.
 
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 
 use ahash::AHashMap;
 use arrow::{
@@ -108,7 +108,7 @@ impl<'a> Attempts<'a> {
         let mut charged = ChargedCalls::default();
         for (some, start) in (0..rows).step_by(SOME).enumerate() {
             let used = self.used(some);
-            let (mut covered, mut named) = (0, 0);
+            let (mut covered, mut unnamed) = (0, 0);
             let (mut first, last) = (start, rows.min(start + SOME));
             while first < last {
                 let place = self.place(first);
@@ -116,11 +116,11 @@ impl<'a> Attempts<'a> {
                 let tariff = tariffs.entry(place).or_insert_with(|| Tariff::new(catalog, &place));
                 let which = first - start..end - start;
                 tariff.charge(&used.calls, which.clone(), used.refused, &mut charged);
-                covered |= bits(&which, tariff.covered);
-                named |= bits(&which, tariff.named_tier);
+                covered |= if tariff.covered { Calls::bits(&which) } else { 0 };
+                unnamed |= if tariff.unnamed_tier { Calls::bits(&which) } else { 0 };
                 first = end;
             }
-            charged.priced &= named;
+            charged.priced &= !unnamed;
             columns.take(last - start, &used, &charged, covered);
         }
         columns.finish(rows, fields)
@@ -190,11 +190,6 @@ fn set_apart(part: &mut Column, whole: &mut Column) {
         *part = (*part).min(*whole);
         *whole -= *part;
     }
-}
-
-/// The bits of those rows, where `set`.
-fn bits(which: &Range<usize>, set: bool) -> u64 {
-    which.clone().fold(0, |bits, row| bits | u64::from(set) << row)
 }
 
 /// The result under construction.

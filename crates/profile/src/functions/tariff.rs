@@ -24,8 +24,8 @@ pub(super) struct Tariff<'c> {
     rates: Option<Rates<'c>>,
     /// Units that are held cover the calls, so that they add nothing to the bill.
     pub(super) covered: bool,
-    /// The catalog has a name for the tier; else its price is not known.
-    pub(super) named_tier: bool,
+    /// A tier that the catalog has no name for: its price is not known.
+    pub(super) unnamed_tier: bool,
     /// What an attempt draws that a limit refused.
     refused: Charged,
 }
@@ -40,7 +40,7 @@ impl<'c> Tariff<'c> {
         let refused = Call { max_output: Some(0), status: Some(429), ..Call::default() };
         let refused = rates.as_ref().map_or_else(|| plain(&refused), |rates| rates.charged(&refused));
         let covered = rates.as_ref().is_some_and(Rates::covered);
-        Self { rates, covered, named_tier: named.is_ok(), refused }
+        Self { rates, covered, unnamed_tier: named.is_err(), refused }
     }
 
     /// Charges `which` of the calls; those in `refused` as such.
