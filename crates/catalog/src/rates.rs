@@ -150,7 +150,7 @@ impl<'a> Rates<'a> {
         Charged { admission, settlement, list_value: self.prices.by_the_row(call) }
     }
 
-    /// The same for `which` of the calls, of up to [`Calls::MOST`].
+    /// The same for `which` of the calls, in integers where they fit; the others in `into` stay as they are.
     #[inline]
     pub fn charge(&self, calls: &Calls, which: Range<usize>, into: &mut ChargedCalls) {
         calls.reserve(which.clone(), self.unset, &mut into.reserved);

@@ -1,7 +1,7 @@
 //! Rates that are made ready are the rows' own arithmetic.
 
 use jiff::civil::{Date, date};
-use plimsoll_catalog::{Call, Calls, Catalog, Charged, ChargedCalls, Draw, Entry, Rates, Tier};
+use plimsoll_catalog::{Call, Calls, Catalog, ChargedCalls, Entry, Rates, Tier};
 use proptest::{prelude::*, sample::Index};
 use rust_decimal::Decimal;
 
@@ -92,7 +92,7 @@ proptest! {
     }
 
     /// Protects attempts in SQL, which are charged side by side in integers: each call is charged as it is by
-    /// itself, among others of any size and from any place on, and its neighbours are left alone.
+    /// itself, among others of any size and whatever stood in its place, and its neighbours are left alone.
     #[test]
     fn calls_side_by_side_are_charged_as_one_by_one(
         each in proptest::collection::vec(plain_call(), 1..=Calls::MOST),
@@ -102,13 +102,13 @@ proptest! {
         let calls = side_by_side(&each);
         let (from, to) = (from.index(each.len() + 1), to.index(each.len() + 1));
         let which = from.min(to)..from.max(to);
-        let untouched = Charged { admission: Draw::default(), settlement: Draw::default(), list_value: None };
         let all = all_rates();
+        let mut charged = ChargedCalls::default();
         for (entry, tier, rates) in rows.iter().map(|row| row.get(&all)) {
-            let mut charged = ChargedCalls::default();
+            let before = charged.clone();
             rates.charge(&calls, which.clone(), &mut charged);
             for (place, call) in each.iter().enumerate() {
-                let alone = if which.contains(&place) { rates.charged(call) } else { untouched };
+                let alone = if which.contains(&place) { rates.charged(call) } else { before.charged(place) };
                 prop_assert_eq!(charged.charged(place), alone, "{} {} {:?}", entry.key, tier, call);
             }
         }

@@ -1,4 +1,4 @@
-//! Columns of an Arrow batch, 64 rows at a time: figures beside a word that has a bit for each.
+//! Columns of an Arrow batch, a word of rows at a time: figures, and a bit for each that tells of it.
 //!
 //! Leaves what the figures mean to [`metered`](super::metered). Invariant: a figure that is null or nonsense is
 //! not told, and 0.
@@ -9,8 +9,8 @@ use arrow::{
 };
 use plimsoll_catalog::{Calls, Column};
 
-/// Rows at a time.
-pub(super) const SOME: usize = Calls::MOST;
+/// Rows that a word has bits for.
+pub(super) const WORD: usize = Calls::MOST;
 
 /// A column of counts.
 pub(super) struct Counts<'a> {
@@ -18,7 +18,7 @@ pub(super) struct Counts<'a> {
     valid: Bits,
 }
 
-/// A bit a row, 64 of them a word.
+/// A bit a row, the first row's lowest.
 pub(super) struct Bits(Vec<u64>);
 
 impl<'a> Counts<'a> {
@@ -26,11 +26,11 @@ impl<'a> Counts<'a> {
         Self { values: array.values(), valid: Bits::valid(array.nulls(), array.len()) }
     }
 
-    /// Which counts of those rows are told.
+    /// Which counts of the nth word's rows are told.
     #[inline]
-    pub(super) fn told(&self, some: usize) -> u64 {
-        let values = self.rows(some);
-        let mut told = self.valid.word(some);
+    pub(super) fn told(&self, nth: usize) -> u64 {
+        let values = self.rows(nth);
+        let mut told = self.valid.word(nth);
         // Seldom, so asked of all at once.
         if values.iter().fold(0, |any, value| any | value).is_negative() {
             for (row, _) in values.iter().enumerate().filter(|(_, value)| value.is_negative()) {
@@ -42,8 +42,8 @@ impl<'a> Counts<'a> {
 
     /// Adds the counts of `which` of those rows, all of them told.
     #[inline]
-    pub(super) fn add(&self, some: usize, which: u64, to: &mut Column) {
-        let rows = to.iter_mut().zip(self.rows(some));
+    pub(super) fn add(&self, nth: usize, which: u64, to: &mut Column) {
+        let rows = to.iter_mut().zip(self.rows(nth));
         match which {
             0 => {}
             u64::MAX => rows.for_each(|(to, value)| *to += value.cast_unsigned()),
@@ -54,9 +54,9 @@ impl<'a> Counts<'a> {
         }
     }
 
-    fn rows(&self, some: usize) -> &[i64] {
-        let first = some * SOME;
-        &self.values[first..self.values.len().min(first + SOME)]
+    fn rows(&self, nth: usize) -> &[i64] {
+        let first = nth * WORD;
+        &self.values[first..self.values.len().min(first + WORD)]
     }
 }
 
@@ -66,21 +66,19 @@ impl Bits {
     }
 
     fn valid(nulls: Option<&NullBuffer>, rows: usize) -> Self {
-        nulls.map_or_else(|| Self(vec![u64::MAX; rows.div_ceil(SOME)]), |nulls| Self::of(nulls.inner()))
+        nulls.map_or_else(|| Self(vec![u64::MAX; rows.div_ceil(WORD)]), |nulls| Self::of(nulls.inner()))
     }
 
     /// Where `array` holds `value`.
     pub(super) fn where_is(value: bool, array: &BooleanArray) -> Self {
-        let (mut held, valid) = (Self::of(array.values()), Self::valid(array.nulls(), array.len()));
-        for (held, valid) in held.0.iter_mut().zip(valid.0) {
-            *held = if value { *held } else { !*held } & valid;
-        }
-        held
+        let (held, valid) = (Self::of(array.values()), Self::valid(array.nulls(), array.len()));
+        let is = |(held, valid): (u64, u64)| valid & if value { held } else { !held };
+        Self(held.0.into_iter().zip(valid.0).map(is).collect())
     }
 
-    /// The bits of those rows.
+    /// The nth word.
     #[inline]
-    pub(super) fn word(&self, some: usize) -> u64 {
-        self.0[some]
+    pub(super) fn word(&self, nth: usize) -> u64 {
+        self.0[nth]
     }
 }

@@ -1,11 +1,10 @@
 //! What attempts draw and cost, column by column.
 //!
-//! Attempts come in stretches of one pool, tier and day; rates are looked up where one ends and made once a batch for
-//! each, and a row allocates nothing. Invariants: an amount is null where the attempt's usage is unknown, since
-//! missing is not zero, and money also where a price is. An attempt that a limit refused, or that failed without
-//! usage, draws no tokens and costs nothing. Where the client does not tell what a cache served, all of the
-//! input counts as uncached. Attempts whose pool no row knows are counted plainly, and what they cost is
-//! unknown.
+//! A word of attempts is read at a time ([`counts`](super::counts)), and charged in stretches of one pool, tier and
+//! day ([`tariff`](super::tariff)); a row allocates nothing. Invariants: an amount is null where the attempt's usage
+//! is unknown, since missing is not zero, and money also where a price is. An attempt that a limit refused, or that
+//! failed without usage, draws no tokens and costs nothing. Where the client does not tell what a cache served, all
+//! of the input counts as uncached.
 
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ use arrow::{
 use plimsoll_catalog::{Calls, Catalog, ChargedCalls, Column, Draws};
 
 use super::{
-    counts::{Bits, Counts, SOME},
+    counts::{Bits, Counts, WORD},
     tariff::{Place, Tariff},
 };
 use crate::windows::DAY_MICROS;
@@ -64,12 +63,13 @@ pub(super) struct Attempts<'a> {
     counts: [Counts<'a>; COUNTS],
 }
 
-/// What some attempts took, a bit each: they were refused, or failed before anything was made, or have their
-/// usage in `calls`; the others' is unknown.
-#[derive(Default)]
+/// What a word of attempts took; what those took that have no bit is unknown.
 struct Used {
+    /// They were refused.
     refused: u64,
+    /// They failed before anything was made.
     nothing: u64,
+    /// Their usage is in `calls`, where the others used nothing.
     known: u64,
     calls: Calls,
 }
@@ -106,10 +106,10 @@ impl<'a> Attempts<'a> {
         let mut columns = Columns::new(rows);
         let mut tariffs: AHashMap<Place<'_>, Tariff<'_>> = AHashMap::new();
         let mut charged = ChargedCalls::default();
-        for (some, start) in (0..rows).step_by(SOME).enumerate() {
-            let used = self.used(some);
+        for (nth, start) in (0..rows).step_by(WORD).enumerate() {
+            let used = self.used(nth);
             let (mut covered, mut unnamed) = (0, 0);
-            let (mut first, last) = (start, rows.min(start + SOME));
+            let (mut first, last) = (start, rows.min(start + WORD));
             while first < last {
                 let place = self.place(first);
                 let end = (first + 1..last).find(|row| !self.is_of(&place, *row)).unwrap_or(last);
@@ -126,17 +126,17 @@ impl<'a> Attempts<'a> {
         columns.finish(rows, fields)
     }
 
-    /// What those attempts took, as the catalog counts it.
-    fn used(&self, some: usize) -> Used {
+    /// What the nth word of attempts took, as the catalog counts it.
+    fn used(&self, nth: usize) -> Used {
         let [input, uncached, read, written, written_1h, output, reasoning, audio, max_output] = &self.counts;
-        let refused = self.refused.word(some);
-        let (split, told) = (uncached.told(some), output.told(some));
-        let known = (split | input.told(some)) & told & !refused;
-        let nothing = self.unbilled.word(some) & !(refused | known | told);
+        let refused = self.refused.word(nth);
+        let (split, told) = (uncached.told(nth), output.told(nth));
+        let known = (split | input.told(nth)) & told & !refused;
+        let nothing = self.unbilled.word(nth) & !(refused | known | told);
         let mut calls = Calls::default();
         let put = |counts: &Counts<'_>, which: u64, into: &mut Column| {
-            let which = counts.told(some) & known & which;
-            counts.add(some, which, into);
+            let which = counts.told(nth) & known & which;
+            counts.add(nth, which, into);
             which
         };
         put(uncached, split, &mut calls.input_uncached);
@@ -202,7 +202,7 @@ struct Columns {
 
 impl Columns {
     fn new(rows: usize) -> Self {
-        let words = || Vec::with_capacity(rows.div_ceil(SOME));
+        let words = || Vec::with_capacity(rows.div_ceil(WORD));
         Self {
             measures: MEASURES.map(|_| Vec::with_capacity(rows)),
             known: words(),
@@ -211,7 +211,7 @@ impl Columns {
         }
     }
 
-    /// Adds some rows, column by column.
+    /// Adds a word of rows, column by column.
     fn take(&mut self, rows: usize, used: &Used, charged: &ChargedCalls, covered: u64) {
         let (start, end) = self.measures.split_at_mut(MEASURES.len() / 2);
         put(start, rows, &charged.admission);
