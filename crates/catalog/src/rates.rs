@@ -53,7 +53,7 @@ const ON_DEMAND: [&str; 3] = ["direct", "runtime", "standard"];
 /// # prices = [{ input = "3", output = "15" }]
 /// # sources = ["page"]
 /// # "#)])?;
-/// use plimsoll_catalog::{Call, Tier};
+/// use plimsoll_catalog::{Call, Calls, ChargedCalls, Tier};
 ///
 /// let day = jiff::civil::date(2026, 11, 30);
 /// let rates = catalog.rates(&"acme/direct/global/m".parse()?, Tier::Standard, day);
@@ -61,6 +61,13 @@ const ON_DEMAND: [&str; 3] = ["direct", "runtime", "standard"];
 /// let charged = rates.charged(&Call { input_uncached: 1_000, output: 100, ..Call::default() });
 /// assert_eq!(charged.settlement.tokens, 1_500);
 /// assert_eq!(charged.list_value, Some(4_500_000_000)); // 0.0045 USD in picodollars
+///
+/// // Many of them, side by side.
+/// let mut calls = Calls::default();
+/// (calls.input_uncached[0], calls.plain_output[0]) = (1_000, 100);
+/// let mut all = ChargedCalls::default();
+/// rates.charge(&calls, 0..1, &mut all);
+/// assert_eq!(all.charged(0), charged);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
