@@ -8,7 +8,7 @@ use std::{hint::black_box, path::PathBuf};
 
 use divan::Bencher;
 use jiff::civil::{Date, date};
-use plimsoll_catalog::{Call, Catalog, PoolKey, Rates, Tier};
+use plimsoll_catalog::{Call, Calls, Catalog, ChargedCalls, PoolKey, Rates, Tier};
 
 fn main() {
     divan::main();
@@ -51,16 +51,34 @@ fn calls() -> Vec<Call> {
     (0..CALLS as u64).map(call).collect()
 }
 
+/// The same, column by column.
+fn side_by_side(of: &[Call]) -> Calls {
+    let mut calls = Calls::default();
+    for (which, call) in of.iter().enumerate() {
+        calls.input_uncached[which] = call.input_uncached;
+        calls.cache_read[which] = call.cache_read;
+        calls.cache_write[which] = call.cache_write;
+        calls.plain_output[which] = call.output - call.reasoning;
+        calls.reasoning[which] = call.reasoning;
+        calls.max_output[which] = call.max_output.unwrap_or(0);
+        calls.unset |= u64::from(call.max_output.is_none()) << which;
+    }
+    calls
+}
+
 #[divan::bench(args = POOLS)]
 fn by_rates(bencher: Bencher<'_, '_>, pool: &str) {
     let (catalog, calls) = (catalog(), calls());
     let rates = pool.parse::<PoolKey>().ok().and_then(|key| catalog.rates(&key, Tier::Standard, DAY));
-    let meter = |rates: &Rates<'_>| {
-        for call in &calls {
-            black_box(&rates.charged(black_box(call)));
+    let calls: Vec<(usize, Calls)> =
+        calls.chunks(Calls::MOST).map(|of| (of.len(), side_by_side(of))).collect();
+    let mut charged = ChargedCalls::default();
+    let mut meter = |rates: &Rates<'_>| {
+        for (number, calls) in &calls {
+            rates.charge(black_box(calls), 0..*number, black_box(&mut charged));
         }
     };
-    bencher.counter(divan::counter::ItemsCount::new(CALLS)).bench_local(|| rates.as_ref().map(meter));
+    bencher.counter(divan::counter::ItemsCount::new(CALLS)).bench_local(|| rates.as_ref().map(&mut meter));
 }
 
 #[divan::bench(args = POOLS)]

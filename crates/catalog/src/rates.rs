@@ -1,28 +1,25 @@
 //! What calls of one pool and tier draw and cost on one day, for millions of calls.
 //!
-//! [`Entry::meter`] and [`Entry::cost`] are the rules; here they are made ready once: weights in millionths
-//! and prices in picodollars a token (a price of six decimals a million tokens is a whole number of them), so
-//! that a call is a few sums of eight products. Invariant: the answers are theirs. What does not fit (a long
-//! context, audio from a cache or as output, images, counts of half a billion) is asked of them, call by call.
+//! [`Entry::meter`] and [`Entry::cost`] are the rules; here they are made ready once: weights and prices in
+//! integers (a price of six decimals a million tokens is a whole number of picodollars a token), so that
+//! [`Calls`] side by side are a few sums of products. Invariant: the answers are theirs. What does not fit (a
+//! long context, counts of half a billion) is asked of them, call by call.
+
+use std::ops::Range;
 
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 
 use crate::{
-    Call, Catalog, Combine, Draw, Entry, Metered, PoolKey, Stage, Tier, TokenPrice, Weights, exact::Weight,
+    Call, Calls, Catalog, ChargedCalls, Combine, Draw, Entry, Metered, PoolKey, Tier, TokenPrice,
+    calls::Column,
+    lines::{Kinds, Lines, MOST_EACH, MOST_TOKENS, RESERVED, dot},
 };
 
 /// Decimal places of a picodollar.
 const PICO: u32 = 12;
-/// Counts below this, times a weight or a price of at most [`MOST_EACH`], may be summed eight times in 64 bits.
-const MOST_TOKENS: u64 = 1 << 29;
-/// Picodollars a token; weights in millionths are less.
-const MOST_EACH: u64 = 1 << 31;
-/// Eight kinds, so that a processor sums them side by side: uncached, audio, read, written, written for an hour,
-/// plain output, reasoning, and `max_tokens`.
-type Kinds = [u32; 8];
-/// Place of `max_tokens` among them.
-const RESERVED: usize = 7;
+/// No call that is charged by integers is as long.
+const NEVER: u64 = 1 << 62;
 /// Products that are sold on demand.
 const ON_DEMAND: [&str; 3] = ["direct", "runtime", "standard"];
 
@@ -56,7 +53,7 @@ const ON_DEMAND: [&str; 3] = ["direct", "runtime", "standard"];
 /// # prices = [{ input = "3", output = "15" }]
 /// # sources = ["page"]
 /// # "#)])?;
-/// use plimsoll_catalog::{Call, Tier};
+/// use plimsoll_catalog::{Call, Calls, ChargedCalls, Tier};
 ///
 /// let day = jiff::civil::date(2026, 11, 30);
 /// let rates = catalog.rates(&"acme/direct/global/m".parse()?, Tier::Standard, day);
@@ -64,6 +61,13 @@ const ON_DEMAND: [&str; 3] = ["direct", "runtime", "standard"];
 /// let charged = rates.charged(&Call { input_uncached: 1_000, output: 100, ..Call::default() });
 /// assert_eq!(charged.settlement.tokens, 1_500);
 /// assert_eq!(charged.list_value, Some(4_500_000_000)); // 0.0045 USD in picodollars
+///
+/// // Many of them, side by side.
+/// let mut calls = Calls::default();
+/// (calls.input_uncached[0], calls.plain_output[0]) = (1_000, 100);
+/// let mut all = ChargedCalls::default();
+/// rates.charge(&calls, 0..1, &mut all);
+/// assert_eq!(all.charged(0), charged);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -93,30 +97,14 @@ pub struct Charged {
     pub list_value: Option<i128>,
 }
 
-/// Weights of one stage, measure by measure; a measure without any is not counted.
-#[derive(Debug, Clone, Copy)]
-struct Lines {
-    input_tokens: Option<Line>,
-    output_tokens: Option<Line>,
-    tokens: Option<Line>,
-}
-
-/// Weights of one measure, in millionths.
-#[derive(Debug, Clone, Copy)]
-struct Line {
-    each: Kinds,
-    /// Of `max_tokens` where the larger counts, and not the sum.
-    larger: u64,
-}
-
 /// Where list prices come from.
 #[derive(Debug, Clone)]
 struct Prices<'a> {
     /// The row that has them, what tier its calls are, and on which day.
     of: Option<(&'a Entry, Tier, Date)>,
-    /// Picodollars a token, and all bits set where a price is not known. None of it where a price is no whole
-    /// number of picodollars.
-    each: Option<(Kinds, Kinds)>,
+    /// Picodollars a token, and whether a price is not known. None of it where a price is no whole number of
+    /// picodollars.
+    each: Option<(Kinds<u32>, Kinds<bool>)>,
 }
 
 impl Catalog {
@@ -151,7 +139,7 @@ impl<'a> Rates<'a> {
             admission: Lines::new(&meter.admission, meter.combine),
             settlement: Lines::new(&meter.settlement, Combine::Sum),
             unset: meter.unset(entry.max_output_tokens),
-            longest: entry.takes(tier).then_some(longest.unwrap_or(u64::MAX)),
+            longest: entry.takes(tier).then_some(longest.map_or(NEVER, |longest| longest.min(NEVER))),
             covered,
             prices,
         }
@@ -163,112 +151,75 @@ impl<'a> Rates<'a> {
         self.covered
     }
 
-    /// What a call of that tier draws and costs.
-    #[inline]
+    /// What a call of that tier draws and costs, by the rows that the rates were made of.
     pub fn charged(&self, call: &Call) -> Charged {
-        let max_output = call.max_output.or(self.unset).unwrap_or(call.output);
-        let Some(tokens) = self.kinds(call, max_output) else {
-            return self.by_the_row(call);
-        };
-        let list_value = match &self.prices.each {
-            Some((each, unknown)) => {
-                let unpriced =
-                    tokens.iter().zip(unknown).fold(0, |all, (tokens, unknown)| all | tokens & unknown);
-                (unpriced == 0).then(|| dot(&tokens, each).into())
-            }
-            None => self.prices.by_the_row(call),
-        };
-        Charged {
-            admission: self.admission.draw(&tokens),
-            settlement: self.settlement.draw(&tokens),
-            list_value,
-        }
-    }
-
-    /// The same by the rows that the rates were made of.
-    #[cold]
-    fn by_the_row(&self, call: &Call) -> Charged {
         let Metered { admission, settlement, .. } = self.entry.meter(&Call { tier: self.tier, ..*call });
         Charged { admission, settlement, list_value: self.prices.by_the_row(call) }
     }
 
-    /// The tokens by kind, where they may be summed here.
+    /// The same for `which` of the calls, in integers where they fit; the others in `into` stay as they are.
     #[inline]
-    fn kinds(&self, call: &Call, reserved: u64) -> Option<Kinds> {
-        let reasoning = call.reasoning.min(call.output);
-        let tokens = [
-            call.input_uncached,
-            call.audio,
-            call.cache_read,
-            call.cache_write,
-            call.cache_write_1h,
-            call.output - reasoning,
-            reasoning,
-            reserved,
+    pub fn charge(&self, calls: &Calls, which: Range<usize>, into: &mut ChargedCalls) {
+        calls.reserve(which.clone(), self.unset, &mut into.reserved);
+        let kinds = [
+            &calls.input_uncached,
+            &calls.audio,
+            &calls.cache_read,
+            &calls.cache_write,
+            &calls.cache_write_1h,
+            &calls.plain_output,
+            &calls.reasoning,
+            &into.reserved,
         ];
-        let elsewhere = call.audio_cache_read | call.output_audio | call.output_image;
-        let small = tokens.iter().fold(0, |all, tokens| all | tokens) < MOST_TOKENS;
-        let usual = elsewhere == 0 && !call.us_only && call.status.is_none_or(|status| status < 400);
-        let input = tokens[..5].iter().fold(0, |sum: u64, tokens| sum.wrapping_add(*tokens));
-        let short = self.longest.is_some_and(|longest| input <= longest);
-        // Below 2^29, so nothing is cut off.
-        (small && usual && short).then(|| tokens.map(|tokens| tokens as u32))
-    }
-}
-
-impl Lines {
-    fn new(stage: &Stage, combine: Combine) -> Self {
-        let line = |weights: &Option<Weights>| weights.as_ref().map(|weights| Line::new(weights, combine));
-        Self {
-            input_tokens: line(&stage.input_tokens),
-            output_tokens: line(&stage.output_tokens),
-            tokens: line(&stage.tokens),
+        self.admission.draw(&kinds, &which, &mut into.admission);
+        self.settlement.draw(&kinds, &which, &mut into.settlement);
+        let misfits = self.misfits(&kinds, &which);
+        match &self.prices.each {
+            Some((each, unknown)) => {
+                dot(&kinds, each, &which, &mut into.sums);
+                let sums = &into.sums[which.clone()];
+                for (value, sum) in into.list_value[which.clone()].iter_mut().zip(sums) {
+                    *value = (*sum).into();
+                }
+                into.priced = into.priced & !Calls::bits(&which) | priced(&kinds, unknown, &which);
+            }
+            None => {
+                which.clone().for_each(|call| into.price(call, self.prices.by_the_row(&calls.call(call))))
+            }
+        }
+        for call in which.filter(|call| misfits >> call & 1 > 0) {
+            into.set(call, &self.charged(&calls.call(call)));
         }
     }
 
+    /// Which of those calls may not be summed in integers.
     #[inline]
-    fn draw(&self, tokens: &Kinds) -> Draw {
-        let sum = |line: &Option<Line>| line.as_ref().map_or(0, |line| line.sum(tokens));
-        Draw {
-            requests: 1,
-            input_tokens: sum(&self.input_tokens),
-            output_tokens: sum(&self.output_tokens),
-            tokens: sum(&self.tokens),
-        }
-    }
-}
-
-impl Line {
-    fn new(weights: &Weights, combine: Combine) -> Self {
-        let of_max = weights.max_output;
-        let (summed, larger) = match combine {
-            Combine::Sum => (of_max, 0),
-            Combine::Max => (Weight::ZERO, of_max.millionths()),
+    fn misfits(&self, kinds: &Kinds<&Column>, which: &Range<usize>) -> u64 {
+        let Some(longest) = self.longest else { return Calls::bits(which) };
+        let beyond = |call: usize| {
+            let all = kinds.iter().fold(0, |all, tokens| all | tokens[call]);
+            let input = kinds[..5].iter().fold(0, |sum: u64, tokens| sum.wrapping_add(tokens[call]));
+            // The highest bit is set where the input is longer.
+            (all / MOST_TOKENS) | (longest.wrapping_sub(input) >> 63)
         };
-        let each = [
-            weights.input_uncached,
-            weights.audio.unwrap_or(weights.input_uncached),
-            weights.cache_read,
-            weights.cache_write,
-            weights.cache_write_1h.unwrap_or(weights.cache_write),
-            weights.output,
-            weights.reasoning.unwrap_or(weights.output),
-            summed,
-        ];
-        // At most 200, so 2 x 10^8 millionths.
-        Self { each: each.map(|weight| u32::try_from(weight.millionths()).unwrap_or(u32::MAX)), larger }
-    }
-
-    #[inline]
-    fn sum(&self, tokens: &Kinds) -> u64 {
-        dot(tokens, &self.each).max(u64::from(tokens[RESERVED]) * self.larger).div_ceil(1_000_000)
+        // Seldom, so asked of all at once.
+        if which.clone().fold(0, |any, call| any | beyond(call)) == 0 {
+            return 0;
+        }
+        which.clone().fold(0, |misfits, call| misfits | u64::from(beyond(call) > 0) << call)
     }
 }
 
-/// Sum of the products.
+/// Which of those calls have no token of a kind whose price is unknown.
 #[inline]
-fn dot(tokens: &Kinds, each: &Kinds) -> u64 {
-    tokens.iter().zip(each).map(|(tokens, each)| u64::from(*tokens) * u64::from(*each)).sum()
+fn priced(kinds: &Kinds<&Column>, unknown: &Kinds<bool>, which: &Range<usize>) -> u64 {
+    let mut priced = Calls::bits(which);
+    for (tokens, _) in kinds.iter().zip(unknown).filter(|(_, unknown)| **unknown) {
+        for call in which.clone() {
+            priced &= !(u64::from(tokens[call] > 0) << call);
+        }
+    }
+    priced
 }
 
 impl<'a> Prices<'a> {
@@ -287,10 +238,10 @@ impl<'a> Prices<'a> {
             // `max_tokens` costs nothing.
             one,
         ];
-        let (mut each, mut unknown, mut fit) = (Kinds::default(), Kinds::default(), true);
+        let (mut each, mut unknown, mut fit) = (Kinds::<u32>::default(), Kinds::<bool>::default(), true);
         for (kind, call) in calls.iter().enumerate() {
             let Some(usd) = row.cost(call, day) else {
-                unknown[kind] = u32::MAX;
+                unknown[kind] = true;
                 continue;
             };
             let price = picodollars(usd).filter(|_| usd.normalize().scale() <= PICO);
@@ -300,7 +251,7 @@ impl<'a> Prices<'a> {
             }
         }
         // Tokens that are only asked for are never priced.
-        unknown[RESERVED] = 0;
+        unknown[RESERVED] = false;
         Self { of: Some((row, tier, day)), each: fit.then_some((each, unknown)) }
     }
 

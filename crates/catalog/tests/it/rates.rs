@@ -1,61 +1,81 @@
 //! Rates that are made ready are the rows' own arithmetic.
 
 use jiff::civil::{Date, date};
-use plimsoll_catalog::{Call, Catalog, Tier};
-use proptest::prelude::*;
+use plimsoll_catalog::{Call, Calls, Catalog, ChargedCalls, Entry, Rates, Tier};
+use proptest::{prelude::*, sample::Index};
 use rust_decimal::Decimal;
 
 use crate::{properties::any_call, shipped::catalog};
 
 const DAY: Date = date(2026, 11, 30);
 
-/// Calls as they mostly are: small enough for sums of 64 bits, some refused, some long, without the rare
-/// kinds that are summed elsewhere.
-fn usual_call() -> impl Strategy<Value = Call> {
-    let tokens = || prop_oneof![Just(0), 0..400_000_u64];
-    let status = prop_oneof![Just(None), Just(Some(200)), Just(Some(429)), Just(Some(500))];
-    ([tokens(), tokens(), tokens(), tokens(), tokens(), tokens()], proptest::option::of(tokens()), status)
-        .prop_map(
-            |(
-                [input_uncached, audio, cache_read, cache_write, cache_write_1h, output],
-                max_output,
-                status,
-            )| Call {
-                input_uncached,
-                audio,
-                cache_read,
-                cache_write,
-                cache_write_1h,
-                output,
-                reasoning: output / 3,
-                max_output,
-                status,
-                ..Call::default()
-            },
-        )
+/// A count that an attempt may tell, more often a usual one than one that no sum of 64 bits holds.
+fn count() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        3 => Just(0),
+        8 => 0..400_000_u64,
+        1 => (1 << 29) - 2..(1 << 29) + 2_u64,
+        1 => any::<u64>(),
+        1 => Just(u64::MAX),
+    ]
 }
 
-/// Asks every row, in every tier, for one call in both ways.
-fn agree(catalog: &Catalog, call: Call) -> Result<(), TestCaseError> {
-    for entry in catalog.in_force(DAY) {
-        for tier in Tier::ALL {
-            let call = Call { tier, ..call };
-            let rates = catalog.rates(&entry.key, tier, DAY);
-            let rates = rates.ok_or_else(|| TestCaseError::fail(format!("{} has no rates", entry.key)))?;
-            let charged = rates.charged(&call);
-            let metered = entry.meter(&call);
-            prop_assert_eq!(charged.admission, metered.admission, "{}", entry.key);
-            prop_assert_eq!(charged.settlement, metered.settlement, "{}", entry.key);
-            if !rates.covered() {
-                let usd = charged.list_value.map(|pico| Decimal::from_i128_with_scale(pico, 12).normalize());
-                prop_assert_eq!(
-                    usd,
-                    entry.cost(&call, DAY).map(|usd| usd.round_dp(12).normalize()),
-                    "{}",
-                    entry.key
-                );
-            }
-        }
+/// A call of the kinds that stand side by side.
+fn plain_call() -> impl Strategy<Value = Call> {
+    ([count(), count(), count(), count(), count()], count(), count(), proptest::option::of(count())).prop_map(
+        |(
+            [input_uncached, audio, cache_read, cache_write, cache_write_1h],
+            output,
+            reasoning,
+            max_output,
+        )| Call {
+            input_uncached,
+            audio,
+            cache_read,
+            cache_write,
+            cache_write_1h,
+            output,
+            reasoning: reasoning.min(output),
+            max_output,
+            ..Call::default()
+        },
+    )
+}
+
+/// The same calls, column by column.
+fn side_by_side(each: &[Call]) -> Calls {
+    let mut calls = Calls::default();
+    for (which, call) in each.iter().enumerate() {
+        calls.input_uncached[which] = call.input_uncached;
+        calls.audio[which] = call.audio;
+        calls.cache_read[which] = call.cache_read;
+        calls.cache_write[which] = call.cache_write;
+        calls.cache_write_1h[which] = call.cache_write_1h;
+        calls.plain_output[which] = call.output - call.reasoning;
+        calls.reasoning[which] = call.reasoning;
+        calls.max_output[which] = call.max_output.unwrap_or(0);
+        calls.unset |= u64::from(call.max_output.is_none()) << which;
+    }
+    calls
+}
+
+/// Every row in force, in every tier, with its rates.
+fn all_rates() -> Vec<(&'static Entry, Tier, Rates<'static>)> {
+    let of = |entry: &'static Entry| {
+        Tier::ALL.map(|tier| (entry, tier, catalog().rates(&entry.key, tier, DAY).unwrap()))
+    };
+    catalog().in_force(DAY).flat_map(of).collect()
+}
+
+/// What rates are made ready of: the row's own meter and prices.
+fn by_the_row(entry: &Entry, rates: &Rates<'_>, call: &Call) -> Result<(), TestCaseError> {
+    let (charged, metered) = (rates.charged(call), entry.meter(call));
+    prop_assert_eq!(charged.admission, metered.admission, "{}", entry.key);
+    prop_assert_eq!(charged.settlement, metered.settlement, "{}", entry.key);
+    if !rates.covered() {
+        let usd = charged.list_value.map(|pico| Decimal::from_i128_with_scale(pico, 12).normalize());
+        let cost = entry.cost(call, DAY).map(|usd| usd.round_dp(12).normalize());
+        prop_assert_eq!(usd, cost, "{}", entry.key);
     }
     Ok(())
 }
@@ -63,12 +83,35 @@ fn agree(catalog: &Catalog, call: Call) -> Result<(), TestCaseError> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// For usual calls, which are summed in 64 bits, and for any others, which are not.
+    /// Protects what a row says of a call, refused ones and rare kinds of token too.
     #[test]
-    fn rates_are_the_rows_own(usual in usual_call(), any in any_call()) {
-        let catalog = catalog();
-        agree(catalog, usual)?;
-        agree(catalog, any)?;
+    fn rates_are_the_rows_own(call in any_call(), status in proptest::option::of(prop_oneof![Just(429), 200..600_u16])) {
+        for (entry, tier, rates) in all_rates() {
+            by_the_row(entry, &rates, &Call { tier, status, ..call })?;
+        }
+    }
+
+    /// Protects attempts in SQL, which are charged side by side in integers: each call is charged as it is by
+    /// itself, among others of any size and whatever stood in its place, and its neighbours are left alone.
+    #[test]
+    fn calls_side_by_side_are_charged_as_one_by_one(
+        each in proptest::collection::vec(plain_call(), 1..=Calls::MOST),
+        (from, to) in (any::<Index>(), any::<Index>()),
+        rows in proptest::collection::vec(any::<Index>(), 8),
+    ) {
+        let calls = side_by_side(&each);
+        let (from, to) = (from.index(each.len() + 1), to.index(each.len() + 1));
+        let which = from.min(to)..from.max(to);
+        let all = all_rates();
+        let mut charged = ChargedCalls::default();
+        for (entry, tier, rates) in rows.iter().map(|row| row.get(&all)) {
+            let before = charged.clone();
+            rates.charge(&calls, which.clone(), &mut charged);
+            for (place, call) in each.iter().enumerate() {
+                let alone = if which.contains(&place) { rates.charged(call) } else { before.charged(place) };
+                prop_assert_eq!(charged.charged(place), alone, "{} {} {:?}", entry.key, tier, call);
+            }
+        }
     }
 }
 

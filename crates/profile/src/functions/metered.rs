@@ -1,28 +1,30 @@
 //! What attempts draw and cost, column by column.
 //!
-//! Attempts come in stretches of one pool, tier and day; rates are looked up where one ends and made once a batch for
-//! each, and a row allocates nothing. Invariants: an amount is null where the attempt's usage is unknown, since
-//! missing is not zero, and money also where a price is. An attempt that a limit refused, or that failed without
-//! usage, draws no tokens and costs nothing. Where the client does not tell what a cache served, all of the
-//! input counts as uncached. Attempts whose pool no row knows are counted plainly, and what they cost is
-//! unknown.
+//! A word of attempts is read at a time ([`counts`](super::counts)), and charged in stretches of one pool, tier and
+//! day ([`tariff`](super::tariff)); a row allocates nothing. Invariants: an amount is null where the attempt's usage
+//! is unknown, since missing is not zero, and money also where a price is. An attempt that a limit refused, or that
+//! failed without usage, draws no tokens and costs nothing. Where the client does not tell what a cache served, all
+//! of the input counts as uncached.
 
 use std::sync::Arc;
 
 use ahash::AHashMap;
 use arrow::{
     array::{
-        Array, ArrayRef, AsArray, BooleanArray, Decimal128Array, Int64Array, StringArray, StructArray,
+        Array, ArrayRef, AsArray, Decimal128Array, Int64Array, StringArray, StructArray,
         TimestampMicrosecondArray,
     },
-    buffer::NullBuffer,
+    buffer::{BooleanBuffer, Buffer, NullBuffer},
     datatypes::{DataType, Fields, Int64Type, TimestampMicrosecondType},
     error::ArrowError,
 };
-use jiff::tz::TimeZone;
-use plimsoll_catalog::{Call, Catalog, Charged, Draw, PoolKey, Rates, Tier};
+use plimsoll_catalog::{Calls, Catalog, ChargedCalls, Column, Draws};
 
-use crate::windows::{DAY_MICROS, civil_day};
+use super::{
+    counts::{Bits, Counts, WORD},
+    tariff::{Place, Tariff},
+};
+use crate::windows::DAY_MICROS;
 
 /// Measures, in the order in which they stand in the struct.
 pub(super) const MEASURES: [&str; 8] = [
@@ -54,37 +56,22 @@ pub(super) struct Attempts<'a> {
     pool: &'a StringArray,
     start: &'a TimestampMicrosecondArray,
     tier: &'a StringArray,
-    throttled: &'a BooleanArray,
-    billed: &'a BooleanArray,
+    /// A limit refused them.
+    refused: Bits,
+    /// They are known not to be on the bill.
+    unbilled: Bits,
     counts: [Counts<'a>; COUNTS],
 }
 
-/// A column of counts.
-#[derive(Clone, Copy)]
-struct Counts<'a> {
-    values: &'a [i64],
-    nulls: Option<&'a NullBuffer>,
-}
-
-impl Counts<'_> {
-    /// A count and whether it is told; 0 where it is not, or is nonsense. Without a branch, since that would be
-    /// taken at random.
-    #[inline]
-    fn at(&self, row: usize) -> (u64, bool) {
-        let value = self.values[row];
-        let told = self.nulls.is_none_or(|nulls| nulls.is_valid(row)) & (value >= 0);
-        (value.cast_unsigned() & u64::from(told).wrapping_neg(), told)
-    }
-}
-
-/// What an attempt took.
-enum Used {
-    /// It was refused.
-    Refused,
-    /// It failed before anything was made.
-    Nothing,
-    Known(Call),
-    Unknown,
+/// What a word of attempts took; what those took that have no bit is unknown.
+struct Used {
+    /// They were refused.
+    refused: u64,
+    /// They failed before anything was made.
+    nothing: u64,
+    /// Their usage is in `calls`, where the others used nothing.
+    known: u64,
+    calls: Calls,
 }
 
 impl<'a> Attempts<'a> {
@@ -100,12 +87,9 @@ impl<'a> Attempts<'a> {
             pool: pool.as_string(),
             start: start.as_primitive::<TimestampMicrosecondType>(),
             tier: tier.as_string(),
-            throttled: throttled.as_boolean(),
-            billed: billed.as_boolean(),
-            counts: counts.each_ref().map(|array| {
-                let array: &Int64Array = array.as_primitive::<Int64Type>();
-                Counts { values: array.values(), nulls: array.nulls() }
-            }),
+            refused: Bits::where_is(true, throttled.as_boolean()),
+            unbilled: Bits::where_is(false, billed.as_boolean()),
+            counts: counts.each_ref().map(|array| Counts::of(array.as_primitive::<Int64Type>())),
         })
     }
 
@@ -119,105 +103,141 @@ impl<'a> Attempts<'a> {
         rows: usize,
         fields: Fields,
     ) -> Result<StructArray, ArrowError> {
-        let mut drawn = Columns::new(rows);
-        let mut some = Vec::with_capacity(SOME);
+        let mut columns = Columns::new(rows);
         let mut tariffs: AHashMap<Place<'_>, Tariff<'_>> = AHashMap::new();
-        let mut first = 0;
-        while first < rows {
-            let place = Place::of(self, first);
-            let end = (first + 1..rows).find(|row| !place.holds(self, *row)).unwrap_or(rows);
-            let tariff = tariffs.entry(place).or_insert_with(|| Tariff::new(catalog, &place));
-            while first < end {
-                let next = end.min(first + SOME);
-                some.extend((first..next).map(|row| tariff.drawn(self.used(row))));
-                drawn.take(&mut some);
-                first = next;
+        let mut charged = ChargedCalls::default();
+        for (nth, start) in (0..rows).step_by(WORD).enumerate() {
+            let used = self.used(nth);
+            let (mut covered, mut unnamed) = (0, 0);
+            let (mut first, last) = (start, rows.min(start + WORD));
+            while first < last {
+                let place = self.place(first);
+                let end = (first + 1..last).find(|row| !self.is_of(&place, *row)).unwrap_or(last);
+                let tariff = tariffs.entry(place).or_insert_with(|| Tariff::new(catalog, &place));
+                let which = first - start..end - start;
+                tariff.charge(&used.calls, which.clone(), used.refused, &mut charged);
+                covered |= if tariff.covered { Calls::bits(&which) } else { 0 };
+                unnamed |= if tariff.unnamed_tier { Calls::bits(&which) } else { 0 };
+                first = end;
             }
+            charged.priced &= !unnamed;
+            columns.take(last - start, &used, &charged, covered);
         }
-        drawn.finish(fields)
+        columns.finish(rows, fields)
     }
 
-    /// What an attempt took, as the catalog counts it.
-    #[inline]
-    fn used(&self, row: usize) -> Used {
-        if self.throttled.is_valid(row) && self.throttled.value(row) {
-            return Used::Refused;
-        }
+    /// What the nth word of attempts took, as the catalog counts it.
+    fn used(&self, nth: usize) -> Used {
         let [input, uncached, read, written, written_1h, output, reasoning, audio, max_output] = &self.counts;
-        let (input, uncached, output) = (input.at(row), uncached.at(row), output.at(row));
-        let (input, told) = if uncached.1 { uncached } else { input };
-        if !told || !output.1 {
-            let failed = self.billed.is_valid(row) && !self.billed.value(row);
-            return if failed && !output.1 { Used::Nothing } else { Used::Unknown };
+        let refused = self.refused.word(nth);
+        let (split, told) = (uncached.told(nth), output.told(nth));
+        let known = (split | input.told(nth)) & told & !refused;
+        let nothing = self.unbilled.word(nth) & !(refused | known | told);
+        let mut calls = Calls::default();
+        let put = |counts: &Counts<'_>, which: u64, into: &mut Column| {
+            let which = counts.told(nth) & known & which;
+            counts.add(nth, which, into);
+            which
+        };
+        put(uncached, split, &mut calls.input_uncached);
+        put(input, !split, &mut calls.input_uncached);
+        put(read, known, &mut calls.cache_read);
+        put(written, known, &mut calls.cache_write);
+        put(output, known, &mut calls.plain_output);
+        calls.unset = known & !put(max_output, known, &mut calls.max_output);
+        let part = |counts: &Counts<'_>, part: &mut Column, whole: &mut Column| {
+            if put(counts, known, part) > 0 {
+                set_apart(part, whole);
+            }
+        };
+        part(audio, &mut calls.audio, &mut calls.input_uncached);
+        part(written_1h, &mut calls.cache_write_1h, &mut calls.cache_write);
+        part(reasoning, &mut calls.reasoning, &mut calls.plain_output);
+        Used { refused, nothing, known, calls }
+    }
+
+    /// Where a row's attempt was made.
+    fn place(&self, row: usize) -> Place<'a> {
+        let text = |array: &'a StringArray| array.is_valid(row).then(|| array.value(row));
+        let micros = self.start.is_valid(row).then(|| self.start.value(row));
+        Place {
+            pool: text(self.pool),
+            tier: text(self.tier),
+            day: micros.map(|micros| micros.div_euclid(DAY_MICROS)),
         }
-        let (max_output, written) = (max_output.at(row), written.at(row).0);
-        let (audio, written_1h) = (audio.at(row).0.min(input), written_1h.at(row).0.min(written));
-        Used::Known(Call {
-            input_uncached: input - audio,
-            audio,
-            cache_read: read.at(row).0,
-            cache_write: written - written_1h,
-            cache_write_1h: written_1h,
-            output: output.0,
-            reasoning: reasoning.at(row).0,
-            max_output: max_output.1.then_some(max_output.0),
-            ..Call::default()
-        })
+    }
+
+    /// Whether a row's attempt was made at that place.
+    #[inline]
+    fn is_of(&self, place: &Place<'_>, row: usize) -> bool {
+        let same = |array: &'a StringArray, held: Option<&str>| match held {
+            Some(text) => array.value(row) == text && array.is_valid(row),
+            None => array.is_null(row),
+        };
+        let day = |day: i64| {
+            let since = self.start.value(row).wrapping_sub(day.wrapping_mul(DAY_MICROS));
+            (0..DAY_MICROS).contains(&since) && self.start.is_valid(row)
+        };
+        same(self.pool, place.pool)
+            && same(self.tier, place.tier)
+            && place.day.map_or_else(|| self.start.is_null(row), day)
     }
 }
 
-/// Attempts that are metered before their amounts are moved to the columns: as many as the nearest cache holds.
-const SOME: usize = 64;
-
-/// What an attempt draws and costs.
-struct Drawn {
-    charged: Charged,
-    /// Whether the tokens are known.
-    known: bool,
-    /// What is billed, and what the tokens cost on demand, where known.
-    money: [Option<i128>; 2],
+/// Takes a part out of the whole that it is told with, or as much as that has.
+fn set_apart(part: &mut Column, whole: &mut Column) {
+    for (part, whole) in part.iter_mut().zip(whole) {
+        *part = (*part).min(*whole);
+        *whole -= *part;
+    }
 }
 
 /// The result under construction.
 struct Columns {
     measures: [Vec<i64>; 8],
-    known: Vec<bool>,
+    known: Vec<u64>,
     money: [Vec<i128>; 2],
-    told: [Vec<bool>; 2],
+    told: [Vec<u64>; 2],
 }
 
 impl Columns {
     fn new(rows: usize) -> Self {
+        let words = || Vec::with_capacity(rows.div_ceil(WORD));
         Self {
             measures: MEASURES.map(|_| Vec::with_capacity(rows)),
-            known: Vec::with_capacity(rows),
+            known: words(),
             money: MONEY.map(|_| Vec::with_capacity(rows)),
-            told: MONEY.map(|_| Vec::with_capacity(rows)),
+            told: MONEY.map(|_| words()),
         }
     }
 
-    /// Adds rows, column by column.
-    fn take(&mut self, rows: &mut Vec<Drawn>) {
+    /// Adds a word of rows, column by column.
+    fn take(&mut self, rows: usize, used: &Used, charged: &ChargedCalls, covered: u64) {
         let (start, end) = self.measures.split_at_mut(MEASURES.len() / 2);
-        put(start, rows, |drawn| &drawn.charged.admission);
-        put(end, rows, |drawn| &drawn.charged.settlement);
-        self.known.extend(rows.iter().map(|drawn| drawn.known));
-        for (which, (money, told)) in self.money.iter_mut().zip(&mut self.told).enumerate() {
-            money.extend(rows.iter().map(|drawn| drawn.money[which].unwrap_or(0)));
-            told.extend(rows.iter().map(|drawn| drawn.money[which].is_some()));
-        }
-        rows.clear();
+        put(start, rows, &charged.admission);
+        put(end, rows, &charged.settlement);
+        // An attempt without tokens has nothing to pay.
+        let unpaid = used.refused | used.nothing;
+        self.known.push(used.known | unpaid);
+        let [cost, list] = &mut self.money;
+        list.extend_from_slice(&charged.list_value[..rows]);
+        let billed = |(row, value): (usize, &i128)| if covered >> row & 1 > 0 { 0 } else { *value };
+        cost.extend(charged.list_value[..rows].iter().enumerate().map(billed));
+        let [cost, list] = &mut self.told;
+        cost.push((charged.priced | covered) & used.known | unpaid);
+        list.push(charged.priced & used.known | unpaid);
     }
 
-    fn finish(self, fields: Fields) -> Result<StructArray, ArrowError> {
-        let known = NullBuffer::from(self.known);
+    fn finish(self, rows: usize, fields: Fields) -> Result<StructArray, ArrowError> {
+        let nulls = |words: Vec<u64>| NullBuffer::new(bit_buffer(words, rows));
+        let known = nulls(self.known);
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(fields.len());
         for (number, amounts) in self.measures.into_iter().enumerate() {
             let nulls = (number % 4 > 0).then(|| known.clone());
             columns.push(Arc::new(Int64Array::new(amounts.into(), nulls)));
         }
         for (amounts, told) in self.money.into_iter().zip(self.told) {
-            let amounts = Decimal128Array::new(amounts.into(), Some(told.into()));
+            let amounts = Decimal128Array::new(amounts.into(), Some(nulls(told)));
             columns.push(Arc::new(amounts.with_precision_and_scale(DOLLARS.0, DOLLARS.1)?));
         }
         StructArray::try_new(fields, columns, None)
@@ -225,112 +245,20 @@ impl Columns {
 }
 
 /// Puts draws into the columns of requests, input, output and all tokens.
-#[inline]
-fn put(columns: &mut [Vec<i64>], rows: &[Drawn], draw: impl Fn(&Drawn) -> &Draw) {
-    let [requests, input, output, tokens] = columns else { return };
-    let count = |amount: u64| amount.min(i64::MAX.cast_unsigned()).cast_signed();
-    requests.extend(rows.iter().map(|drawn| count(draw(drawn).requests)));
-    input.extend(rows.iter().map(|drawn| count(draw(drawn).input_tokens)));
-    output.extend(rows.iter().map(|drawn| count(draw(drawn).output_tokens)));
-    tokens.extend(rows.iter().map(|drawn| count(draw(drawn).tokens)));
-}
-
-/// Rates of a pool, tier and day, and what those draw that used nothing.
-struct Tariff<'c> {
-    rates: Option<Rates<'c>>,
-    /// Units that are held cover the calls, so that they add nothing to the bill.
-    covered: bool,
-    /// A tier that the catalog has no name for: its price is not known.
-    unnamed_tier: bool,
-    refused: Charged,
-    nothing: Charged,
-    unknown: Charged,
-}
-
-impl<'c> Tariff<'c> {
-    fn new(catalog: &'c Catalog, place: &Place<'_>) -> Self {
-        let day = place.day.and_then(|day| civil_day(&TimeZone::UTC, day.checked_mul(DAY_MICROS)?));
-        let key = place.pool.and_then(|pool| PoolKey::parse(pool).ok());
-        let named = place.tier.map_or(Ok(Tier::Standard), str::parse::<Tier>);
-        let served = named.as_ref().copied().unwrap_or_default();
-        let rates = key.zip(day).and_then(|(key, day)| catalog.rates(&key, served, day));
-        let idle = |status| Call { max_output: Some(0), status, ..Call::default() };
-        let charged = |call: &Call| rates.as_ref().map_or_else(|| plain(call), |rates| rates.charged(call));
-        let (refused, nothing) = (charged(&idle(Some(429))), charged(&idle(None)));
-        let unknown = charged(&Call::default());
-        let (covered, unnamed_tier) = (rates.as_ref().is_some_and(Rates::covered), named.is_err());
-        Self { rates, covered, unnamed_tier, refused, nothing, unknown }
-    }
-
-    #[inline]
-    fn drawn(&self, used: Used) -> Drawn {
-        match used {
-            Used::Known(call) => {
-                let charged = self.charged(&call);
-                let billed = if self.covered { Some(0) } else { charged.list_value };
-                Drawn { charged, known: true, money: [billed, charged.list_value] }
-            }
-            Used::Refused => unpaid(self.refused),
-            Used::Nothing => unpaid(self.nothing),
-            // A request is a request, whatever it used.
-            Used::Unknown => Drawn { charged: self.unknown, known: false, money: [None; 2] },
-        }
-    }
-
-    #[inline]
-    fn charged(&self, call: &Call) -> Charged {
-        match &self.rates {
-            Some(rates) if self.unnamed_tier => Charged { list_value: None, ..rates.charged(call) },
-            Some(rates) => rates.charged(call),
-            None => plain(call),
+fn put(columns: &mut [Vec<i64>], rows: usize, draws: &Draws) {
+    let amounts = [&draws.requests, &draws.input_tokens, &draws.output_tokens, &draws.tokens];
+    for (column, amounts) in columns.iter_mut().zip(amounts) {
+        let before = column.len();
+        column.extend(amounts[..rows].iter().map(|amount| amount.cast_signed()));
+        let added = &mut column[before..];
+        // More than a column holds: seldom, so asked of all at once.
+        if added.iter().fold(0, |any, amount| any | amount).is_negative() {
+            added.iter_mut().filter(|amount| amount.is_negative()).for_each(|amount| *amount = i64::MAX);
         }
     }
 }
 
-/// An attempt without tokens has nothing to pay.
-fn unpaid(charged: Charged) -> Drawn {
-    Drawn { charged, known: true, money: [Some(0); 2] }
-}
-
-/// Every token once, where no rule is known.
-fn plain(call: &Call) -> Charged {
-    let drawn = Draw::plain(call);
-    Charged { admission: drawn, settlement: drawn, list_value: None }
-}
-
-/// Pool, tier and day of attempts.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Place<'a> {
-    pool: Option<&'a str>,
-    tier: Option<&'a str>,
-    /// Days since 1970.
-    day: Option<i64>,
-}
-
-impl<'a> Place<'a> {
-    fn of(attempts: &Attempts<'a>, row: usize) -> Self {
-        let text = |array: &'a StringArray| array.is_valid(row).then(|| array.value(row));
-        let micros = attempts.start.is_valid(row).then(|| attempts.start.value(row));
-        Self {
-            pool: text(attempts.pool),
-            tier: text(attempts.tier),
-            day: micros.map(|micros| micros.div_euclid(DAY_MICROS)),
-        }
-    }
-
-    /// Whether an attempt is of this place.
-    #[inline]
-    fn holds(&self, attempts: &Attempts<'a>, row: usize) -> bool {
-        let same = |array: &'a StringArray, held: Option<&str>| match held {
-            Some(text) => array.value(row) == text && array.is_valid(row),
-            None => array.is_null(row),
-        };
-        let day = |day: i64| {
-            let since = attempts.start.value(row).wrapping_sub(day.wrapping_mul(DAY_MICROS));
-            (0..DAY_MICROS).contains(&since) && attempts.start.is_valid(row)
-        };
-        same(attempts.pool, self.pool)
-            && same(attempts.tier, self.tier)
-            && self.day.map_or_else(|| attempts.start.is_null(row), day)
-    }
+/// Words as Arrow has bits: the lowest byte first.
+fn bit_buffer(words: Vec<u64>, rows: usize) -> BooleanBuffer {
+    BooleanBuffer::new(words.into_iter().map(u64::to_le).collect::<Buffer>(), 0, rows)
 }

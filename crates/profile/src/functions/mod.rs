@@ -4,6 +4,7 @@
 mod assemble;
 mod assembled;
 mod catalog_row;
+mod counts;
 mod in_flight;
 mod meter;
 mod metered;
@@ -17,6 +18,7 @@ mod run_key;
 mod sample;
 mod samples;
 mod span_view;
+mod tariff;
 mod time;
 
 pub(crate) use register::register;
