@@ -64,7 +64,7 @@ impl Bucket {
     }
 
     /// Draws an amount, whether it fits or not. The ticket is for settling.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn charge(&mut self, now: Micros, amount: u64) -> u32 {
         match self {
             Self::Fixed(bucket) => bucket.charge(now, amount),

@@ -72,8 +72,8 @@ impl<'a> Replay<'a> {
         let mut lanes = vec![Vec::new(); world.pools.len()];
         for head in runs.heads() {
             for step in runs.steps(head) {
-                for route in 0..step.routes() {
-                    let lanes: &mut Vec<_> = &mut lanes[step.route(route as u8).pool()];
+                for route in step.each_route() {
+                    let lanes: &mut Vec<_> = &mut lanes[route.pool()];
                     if let Err(at) = lanes.binary_search(&(head.tier, head.class)) {
                         lanes.insert(at, (head.tier, head.class));
                     }
