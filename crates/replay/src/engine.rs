@@ -174,7 +174,7 @@ impl<'a> Engine<'a> {
                 .collect(),
             group_of: heads.iter().map(|head| group_of((head.tier, head.workflow))).collect(),
             slots: Slots::new(gates),
-            events: Events::with_capacity(1024),
+            events: Events::default(),
             random: Pcg64::seed_from_u64(settings.seed),
             still: Still::default(),
             happened: 0,
