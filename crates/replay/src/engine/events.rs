@@ -69,7 +69,7 @@ const SLOTS: usize = 1 << BITS;
 const WHEELS: usize = u64::BITS.div_ceil(BITS) as usize;
 
 /// Events of a slot that are not worth a finer wheel.
-const FEW: usize = 8;
+const FEW: usize = 16;
 
 /// Events to come, packed.
 #[derive(Debug, Default)]
