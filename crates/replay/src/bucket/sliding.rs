@@ -104,6 +104,33 @@ mod tests {
         assert!(bucket.draws.len() <= 4, "what no longer counts is forgotten");
     }
 
+    /// What no longer counts is neither free nor in the peak any longer, however late it is forgotten: by a
+    /// second computation over all draws.
+    #[test]
+    fn forgetting_late_changes_no_answer() {
+        let mut bucket = Sliding::new(Window(60), 1_000);
+        let (mut all, mut peak): (Vec<(u64, u64)>, u64) = (Vec::new(), 0);
+        for step in 0u64..2_000 {
+            let (now, amount) = (7 * step + step % 5, step * step % 97);
+            let within = |all: &[(u64, u64)]| -> u64 {
+                all.iter().filter(|(then, _)| now < then + 60).map(|(_, amount)| amount).sum()
+            };
+            let used = within(&all);
+            assert_eq!(bucket.fits(Micros::seconds(now), amount), used + amount <= 1_000);
+            let ticket = bucket.charge(Micros::seconds(now), amount);
+            all.push((now, amount));
+            peak = peak.max(used + amount);
+            if step % 3 == 0 {
+                bucket.settle(ticket, Micros::seconds(now), amount, amount / 2);
+                all.last_mut().into_iter().for_each(|(_, amount)| *amount /= 2);
+            }
+            if step % 11 == 0 {
+                assert_eq!(bucket.free(Micros::seconds(now)), 1_000u64.saturating_sub(within(&all)));
+            }
+            assert_eq!(bucket.peak, peak);
+        }
+    }
+
     /// What a call returns leaves the entry it stood in; later it returns nothing.
     #[test]
     fn a_return_belongs_to_its_draw() {

@@ -144,3 +144,46 @@ impl Events {
         Some(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Whatever is added, near or as far as time goes, comes in the order in which a sorted set has it, and
+        /// nothing before its time.
+        #[test]
+        fn events_come_as_a_sorted_set_has_them(
+            steps in prop::collection::vec((any::<u64>(), 0u32..64, 0u32..9, 0usize..3), 1..300),
+        ) {
+            let (mut events, mut sorted, mut now) = (Events::default(), BTreeSet::new(), Micros::ZERO);
+            for (far, nearer, number, pops) in steps {
+                let at = now + Micros(far >> nearer);
+                let event = if far % 2 == 0 { Event::End(number) } else { Event::Want(number) };
+                if sorted.insert(event.at(at)) {
+                    events.push(at, event);
+                }
+                let last = now + Micros(far >> nearer.saturating_add(1).min(63));
+                for _ in 0..pops {
+                    let first = sorted.first().copied().filter(|&first| time(first) <= last);
+                    prop_assert_eq!(events.pop_until(last), first.map(Event::read));
+                    match first {
+                        Some(first) => {
+                            sorted.remove(&first);
+                            now = time(first);
+                        }
+                        None => now = last,
+                    }
+                }
+            }
+            while let Some(first) = sorted.pop_first() {
+                prop_assert_eq!(events.pop_until(Micros::MAX), Some(Event::read(first)));
+            }
+            prop_assert_eq!(events.pop_until(Micros::MAX), None);
+        }
+    }
+}
