@@ -72,8 +72,8 @@ impl<'a> Replay<'a> {
         let mut lanes = vec![Vec::new(); world.pools.len()];
         for head in runs.heads() {
             for step in runs.steps(head) {
-                for route in 0..step.routes() {
-                    let lanes: &mut Vec<_> = &mut lanes[step.route(route as u8).pool()];
+                for route in step.each_route() {
+                    let lanes: &mut Vec<_> = &mut lanes[route.pool()];
                     if let Err(at) = lanes.binary_search(&(head.tier, head.class)) {
                         lanes.insert(at, (head.tier, head.class));
                     }
@@ -174,7 +174,7 @@ impl<'a> Engine<'a> {
                 .collect(),
             group_of: heads.iter().map(|head| group_of((head.tier, head.workflow))).collect(),
             slots: Slots::new(gates),
-            events: Events::with_capacity(1024),
+            events: Events::default(),
             random: Pcg64::seed_from_u64(settings.seed),
             still: Still::default(),
             happened: 0,

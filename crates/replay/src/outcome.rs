@@ -177,9 +177,9 @@ fn growth(read: Reading) -> f64 {
 }
 
 impl Summary {
-    fn new(counts: &Counts, runs: Reading, waiting: Reading) -> Self {
+    fn new(counts: Counts, runs: Reading, waiting: Reading) -> Self {
         let Ends { offered, completed, failed, expired, in_flight } = counts.operations;
-        let waits = counts.waits.clone().durations();
+        let waits = counts.waits.durations();
         Self {
             operations: offered,
             throttled: counts.throttled,
@@ -197,8 +197,8 @@ impl Summary {
             runs_failed: counts.runs.failed,
             runs_expired: counts.runs.expired,
             runs_in_flight: counts.runs.in_flight,
-            completion: counts.completion.clone().durations(),
-            ttft: counts.ttft.clone().durations(),
+            completion: counts.completion.durations(),
+            ttft: counts.ttft.durations(),
             in_flight_mean: mean(runs),
             in_flight_p95: runs.p95,
             in_flight_max: runs.max,
@@ -257,7 +257,7 @@ fn workflows(engine: &mut Engine<'_>, boundaries: &mut Vec<Boundary>) -> Vec<Wor
         found.push(Workflow {
             workflow,
             tier: group.tier,
-            summary: Summary::new(&group.counts, runs, waiting),
+            summary: Summary::new(group.counts.clone(), runs, waiting),
         });
     }
     engine.groups = groups;
@@ -277,7 +277,7 @@ fn tiers(engine: &mut Engine<'_>, boundaries: &mut Vec<Boundary>) -> Vec<Tier> {
         let (runs, waiting) = (runs.read(until, still.0), waiting.read(until, still.1));
         boundaries.push(Boundary::new("run", format!("tier {tier}"), runs));
         boundaries.push(Boundary::new("queue", format!("tier {tier}"), waiting));
-        found.push(Tier { tier: *tier, summary: Summary::new(&counts, runs, waiting) });
+        found.push(Tier { tier: *tier, summary: Summary::new(counts, runs, waiting) });
     }
     engine.tiers = tiers;
     found

@@ -11,7 +11,7 @@ mod record;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use record::{RouteRecord, StepRecord, place_and_record};
+pub(crate) use record::{Follower, RouteRecord, StepRecord};
 
 use crate::error::ReplayError;
 use crate::time::Micros;
@@ -91,7 +91,8 @@ impl Draw {
 pub struct Runs {
     workflows: Vec<String>,
     runs: Vec<RunHead>,
-    /// Run by run: the steps that wait for none, for how many each step waits, the steps' records.
+    /// Run by run: where the steps begin that wait for none, for how many each join waits, the steps'
+    /// records.
     words: Vec<u64>,
     steps: usize,
 }
@@ -104,9 +105,9 @@ pub(crate) struct RunHead {
     pub(crate) class: u16,
     pub(crate) arrival: Micros,
     pub(crate) steps: u32,
-    /// Where its words begin, and where in them its waits and its records do.
+    /// Where its words begin, and where in them its joins and its records do.
     roots: u32,
-    waits: u32,
+    joins: u32,
     records: u32,
 }
 
@@ -142,24 +143,22 @@ impl Runs {
         let mut followers = vec![0; run.steps.len()];
         before.iter().flatten().for_each(|&before| followers[before as usize] += 1);
         let roots = place(self.words.len())?;
-        let waits = roots + place(before.iter().filter(|before| before.is_empty()).count())?;
-        let records = waits + place(run.steps.len().div_ceil(2))?;
-        let mut at = records as usize;
-        let mut words = Vec::with_capacity(run.steps.len());
-        for (number, (step, followers)) in run.steps.iter().zip(&followers).enumerate() {
-            words.push(record::pair(number, at));
-            at += record::length(step, *followers);
+        let joins = roots + place(before.iter().filter(|before| before.is_empty()).count())?;
+        let records = joins + place(before.iter().filter(|before| before.len() > 1).count())?;
+        let (mut join, mut at) = (0.., records as usize);
+        let mut steps = Vec::with_capacity(run.steps.len());
+        for ((step, before), &followers) in run.steps.iter().zip(&before).zip(&followers) {
+            let join = if before.len() > 1 { join.next() } else { None };
+            steps.push(Follower { join, step: at as u32 });
+            at += record::length(step, followers);
         }
         place(at)?;
-        let of =
-            |waits: bool| words.iter().zip(&before).filter(move |(_, before)| before.is_empty() != waits);
-        self.words.extend(of(false).map(|(&word, _)| word));
-        let wait = |number: usize| before.get(number).map_or(0, Vec::len);
-        self.words
-            .extend((0..before.len()).step_by(2).map(|number| record::pair(wait(number + 1), wait(number))));
+        let of = || steps.iter().zip(&before);
+        self.words.extend(of().filter(|(_, before)| before.is_empty()).map(|(root, _)| u64::from(root.step)));
+        self.words.extend(before.iter().map(Vec::len).filter(|&waits| waits > 1).map(|waits| waits as u64));
         for (number, step) in (0..).zip(&run.steps) {
-            let followers: Vec<u64> =
-                of(true).filter(|(_, before)| before.contains(&number)).map(|(&word, _)| word).collect();
+            let followers: Vec<_> =
+                of().filter(|(_, before)| before.contains(&number)).map(|(&follower, _)| follower).collect();
             record::write(&mut self.words, step, &followers);
         }
         self.runs.push(RunHead {
@@ -169,7 +168,7 @@ impl Runs {
             arrival: run.arrival,
             steps: place(run.steps.len())?,
             roots,
-            waits,
+            joins,
             records,
         });
         self.steps += run.steps.len();
@@ -220,15 +219,20 @@ impl Runs {
         })
     }
 
-    /// The steps of a run that wait for none, as [`place_and_record`] reads them.
-    pub(crate) fn roots(&self, head: &RunHead) -> &[u64] {
-        &self.words[head.roots as usize..head.waits as usize]
+    /// The route whose record begins at a place.
+    #[inline]
+    pub(crate) fn route(&self, at: u32) -> RouteRecord<'_> {
+        RouteRecord::at(&self.words, at)
     }
 
-    /// For how many steps each step of a run waits.
-    pub(crate) fn waits(&self, head: &RunHead) -> impl Iterator<Item = u32> {
-        let words = &self.words[head.waits as usize..head.records as usize];
-        words.iter().flat_map(|&word| [word as u32, (word >> 32) as u32]).take(head.steps as usize)
+    /// Where the records of the steps begin that wait for none.
+    pub(crate) fn roots(&self, head: &RunHead) -> impl Iterator<Item = u32> {
+        self.words[head.roots as usize..head.joins as usize].iter().map(|&step| step as u32)
+    }
+
+    /// For how many steps each join of a run waits: each step that waits for more than one.
+    pub(crate) fn joins(&self, head: &RunHead) -> impl ExactSizeIterator<Item = u32> {
+        self.words[head.joins as usize..head.records as usize].iter().map(|&waits| waits as u32)
     }
 }
 

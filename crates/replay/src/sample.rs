@@ -66,19 +66,20 @@ impl Sample {
         // The rank is low + part / 100, in whole numbers.
         let hundredths = u128::from(n - 1) * u128::from(percent);
         let (low, part) = ((hundredths / 100) as u64, (hundredths % 100) as f64 / 100.0);
-        let lower = self.at(low);
-        if part == 0.0 {
-            return lower as f64;
-        }
-        let upper = self.at(low + 1);
-        lower as f64 + (upper - lower) as f64 * part
+        let (lower, upper) = self.at_and_after(low);
+        if part == 0.0 { lower as f64 } else { lower as f64 + (upper - lower) as f64 * part }
     }
 
-    /// The value of a rank, counted from nothing.
-    fn at(&mut self, rank: u64) -> u64 {
+    /// The value of a rank, counted from nothing, and that of the next.
+    fn at_and_after(&mut self, rank: u64) -> (u64, u64) {
+        let least = |values: &[u64]| values.iter().copied().min().unwrap_or(u64::MAX);
         match rank.checked_sub(self.zeros) {
-            None => 0,
-            Some(rank) => *self.values.select_nth_unstable(rank as usize).1,
+            None if rank + 1 < self.zeros => (0, 0),
+            None => (0, least(&self.values)),
+            Some(rank) => {
+                let (_, &mut at, after) = self.values.select_nth_unstable(rank as usize);
+                (at, least(after))
+            }
         }
     }
 }

@@ -136,9 +136,8 @@ impl World {
 
     /// A call draws what its pool meters, and may not come back to a pool that it left.
     fn check_routes(&self, step: StepRecord<'_>) -> Result<(), ReplayError> {
-        let routes = u8::try_from(step.routes()).map_err(|_| ReplayError::TooMany)?;
-        for at in 0..routes {
-            let route = step.route(at);
+        u8::try_from(step.routes()).map_err(|_| ReplayError::TooMany)?;
+        for (at, route) in step.each_route().enumerate() {
             let Some(pool) = self.pools.get(route.pool()) else {
                 return Err(ReplayError::Pool { pool: route.pool(), pools: self.pools.len() });
             };
@@ -146,7 +145,7 @@ impl World {
             if draws != dimensions {
                 return Err(ReplayError::Draws { pool: pool.name.clone(), draws, dimensions });
             }
-            if (0..at).any(|earlier| step.route(earlier).pool() == route.pool()) {
+            if step.each_route().take(at).any(|earlier| earlier.pool() == route.pool()) {
                 return Err(ReplayError::Circle { pool: pool.name.clone() });
             }
         }

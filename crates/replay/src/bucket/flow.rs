@@ -10,37 +10,43 @@ use crate::time::Micros;
 #[derive(Debug, Clone)]
 struct Flow {
     /// Amount that flows in a window, which is what flows in a microsecond once scaled.
-    most: i128,
-    window: i128,
+    most: u64,
+    window: u64,
     last: u64,
+}
+
+#[inline]
+fn product(one: u64, other: u64) -> i128 {
+    i128::from(one) * i128::from(other)
 }
 
 impl Flow {
     fn new(window: Window, most: u64) -> Self {
-        Self { most: i128::from(most), window: i128::from(Micros::from(window).0.max(1)), last: 0 }
+        Self { most, window: Micros::from(window).0.max(1), last: 0 }
     }
 
     #[inline]
     fn since(&mut self, now: Micros) -> i128 {
         let passed = now.0.saturating_sub(self.last);
         self.last = now.0;
-        self.most * i128::from(passed)
+        product(self.most, passed)
     }
 
     #[inline]
     fn scaled(&self, amount: u64) -> i128 {
-        i128::from(amount) * self.window
+        product(amount, self.window)
     }
 
     /// Whole amount in a scaled level, rounded down; none where it is below nothing.
     fn whole(&self, level: i128) -> u64 {
-        u64::try_from((level / self.window).max(0)).unwrap_or(u64::MAX)
+        u64::try_from((level / i128::from(self.window)).max(0)).unwrap_or(u64::MAX)
     }
 
     /// The instant by which a scaled amount has flowed.
     fn after(&self, now: Micros, missing: i128) -> Option<Micros> {
         (self.most > 0).then(|| {
-            let wait = (missing + self.most - 1) / self.most;
+            let most = i128::from(self.most);
+            let wait = (missing + most - 1) / most;
             Micros(now.0.saturating_add(u64::try_from(wait.max(1)).unwrap_or(u64::MAX)))
         })
     }
@@ -82,7 +88,7 @@ impl Refill {
     }
 
     pub(super) fn largest(&self) -> u64 {
-        u64::try_from(self.flow.most).unwrap_or(u64::MAX).max(self.holds)
+        self.flow.most.max(self.holds)
     }
 
     #[inline]
@@ -115,7 +121,7 @@ impl Refill {
 
     pub(super) fn peak(&self) -> u64 {
         let drawn = self.full - self.lowest;
-        self.flow.whole(drawn + self.flow.window - 1)
+        self.flow.whole(drawn + i128::from(self.flow.window) - 1)
     }
 }
 
@@ -177,7 +183,7 @@ impl Drain {
     }
 
     pub(super) fn peak(&self) -> u64 {
-        self.flow.whole(self.highest + self.flow.window - 1)
+        self.flow.whole(self.highest + i128::from(self.flow.window) - 1)
     }
 }
 

@@ -1,7 +1,8 @@
 //! What was drawn in the window that ends now.
 //!
-//! The invariant: draws are kept exactly, in order of time, for as long as they count and no longer;
-//! a return is taken from the draw that it belongs to.
+//! The invariant: draws are kept exactly, in order of time, for as long as they count; a return is taken
+//! from the draw that it belongs to. One that no longer counts is forgotten no sooner than an answer could
+//! depend on it, or its room is needed: many at once, and none while there is plenty.
 
 use std::collections::VecDeque;
 
@@ -16,6 +17,7 @@ pub(crate) struct Sliding {
     draws: VecDeque<(u64, u64)>,
     /// How many have left, which makes a ticket a place.
     left: u32,
+    /// All that is in `draws`, what no longer counts included.
     used: u64,
     pub(super) peak: u64,
 }
@@ -26,7 +28,7 @@ impl Sliding {
         Self { most, length, draws: VecDeque::new(), left: 0, used: 0, peak: 0 }
     }
 
-    #[inline]
+    /// Forgets what no longer counts.
     fn roll(&mut self, now: Micros) {
         while let Some(&(then, amount)) = self.draws.front()
             && then.saturating_add(self.length) <= now.0
@@ -39,13 +41,15 @@ impl Sliding {
 
     #[inline]
     pub(super) fn fits(&mut self, now: Micros, amount: u64) -> bool {
-        self.roll(now);
-        amount <= self.most.saturating_sub(self.used)
+        amount <= self.most.saturating_sub(self.used) || amount <= self.free(now)
     }
 
     #[inline]
     pub(super) fn charge(&mut self, now: Micros, amount: u64) -> u32 {
-        self.roll(now);
+        let within = self.used.checked_add(amount).is_some_and(|used| used <= self.peak);
+        if !within || self.draws.len() == self.draws.capacity() {
+            self.roll(now);
+        }
         let amount = amount.min(u64::MAX - self.used);
         match self.draws.back_mut() {
             Some((then, drawn)) if *then == now.0 => *drawn += amount,
@@ -58,7 +62,6 @@ impl Sliding {
 
     #[inline]
     pub(super) fn settle(&mut self, ticket: u32, now: Micros, reserved: u64, settled: u64) {
-        self.roll(now);
         if settled > reserved {
             self.charge(now, settled - reserved);
         } else if let Some(draw) = self.draws.get_mut(ticket.wrapping_sub(self.left) as usize) {
@@ -98,7 +101,34 @@ mod tests {
             bucket.charge(Micros::seconds(30 * draw), 100);
         }
         assert_eq!(bucket.peak, 200);
-        assert_eq!(bucket.draws.len(), 2);
+        assert!(bucket.draws.len() <= 4, "what no longer counts is forgotten");
+    }
+
+    /// What no longer counts is neither free nor in the peak any longer, however late it is forgotten: by a
+    /// second computation over all draws.
+    #[test]
+    fn forgetting_late_changes_no_answer() {
+        let mut bucket = Sliding::new(Window(60), 1_000);
+        let (mut all, mut peak): (Vec<(u64, u64)>, u64) = (Vec::new(), 0);
+        for step in 0u64..2_000 {
+            let (now, amount) = (7 * step + step % 5, step * step % 97);
+            let within = |all: &[(u64, u64)]| -> u64 {
+                all.iter().filter(|(then, _)| now < then + 60).map(|(_, amount)| amount).sum()
+            };
+            let used = within(&all);
+            assert_eq!(bucket.fits(Micros::seconds(now), amount), used + amount <= 1_000);
+            let ticket = bucket.charge(Micros::seconds(now), amount);
+            all.push((now, amount));
+            peak = peak.max(used + amount);
+            if step % 3 == 0 {
+                bucket.settle(ticket, Micros::seconds(now), amount, amount / 2);
+                all.last_mut().into_iter().for_each(|(_, amount)| *amount /= 2);
+            }
+            if step % 11 == 0 {
+                assert_eq!(bucket.free(Micros::seconds(now)), 1_000u64.saturating_sub(within(&all)));
+            }
+            assert_eq!(bucket.peak, peak);
+        }
     }
 
     /// What a call returns leaves the entry it stood in; later it returns nothing.

@@ -5,36 +5,26 @@
 
 use super::Engine;
 use super::events::Event;
-use super::state::{Call, Lost, Stage};
+use super::state::{Lost, Stage};
 use crate::broker::Held;
 use crate::queue::Blocked;
 use crate::runs::RouteRecord;
 use crate::time::Micros;
 
-/// What became of an attempt.
+/// Why an attempt was not let in.
 #[derive(Debug, Clone, Copy)]
-enum Verdict {
-    In,
+enum Barred {
     /// No slot of the pool is free for anyone.
     Full,
     /// No slot is free for this lane.
     LaneFull,
     /// The broker holds it back, until a look at the time given is worthwhile; or for ever.
-    Held {
-        gate: usize,
-        look: Option<Micros>,
-    },
+    Held { gate: usize, look: Option<Micros> },
     /// The provider refuses it: at a gate, or because it runs as many as it will.
-    Refused {
-        gate: Option<usize>,
-    },
+    Refused { gate: Option<usize> },
 }
 
 impl Engine<'_> {
-    pub(super) fn route(&self, call: &Call) -> RouteRecord<'_> {
-        self.runs.step(call.step).route(call.route)
-    }
-
     pub(super) fn tier_and_class(&self, call: u32) -> (u8, u16) {
         let begun = &self.slots.begun[self.slots.calls[call as usize].run as usize];
         (begun.tier, begun.class)
@@ -49,18 +39,18 @@ impl Engine<'_> {
         call.throttled_here = false;
         call.expires = false;
         let measured = call.wanted >= self.settings.from;
-        let route = runs.step(call.step).route(call.route);
+        let route = runs.route(call.on);
         let station = &mut self.stations[route.pool()];
         station.operations += u64::from(measured);
         for (gate, tickets) in station.gates.iter().zip(self.slots.tickets(number)) {
             tickets[0] = self.counters[gate.counter].demand.charge(now, route.draw(gate.dimension).admission);
         }
-        self.attempt(number, now);
+        self.attempt(number, route, now);
     }
 
-    /// Tries a call where it is, and wherever it fails over to.
-    pub(super) fn attempt(&mut self, number: u32, now: Micros) {
-        let pool = self.route(&self.slots.calls[number as usize]).pool();
+    /// Tries a call on the route that it is on, and wherever it fails over to.
+    pub(super) fn attempt(&mut self, number: u32, route: RouteRecord<'_>, now: Micros) {
+        let pool = route.pool();
         if self.stations[pool].queues {
             let (tier, class) = self.tier_and_class(number);
             let lane = self.stations[pool].queue.lane(tier, class);
@@ -72,20 +62,20 @@ impl Engine<'_> {
                 return;
             }
         }
-        match self.admit(number, now) {
-            Verdict::In => {}
-            Verdict::Full | Verdict::LaneFull => {
+        match self.admit(number, route, now) {
+            Ok(()) => {}
+            Err(Barred::Full | Barred::LaneFull) => {
                 self.stations[pool].held_for_slots += 1;
                 self.line_up(number, pool, now);
             }
-            Verdict::Held { gate, look } => {
+            Err(Barred::Held { gate, look }) => {
                 self.hold(number, pool, gate, look, now);
                 if look.is_some() {
                     let lane = self.line_up(number, pool, now);
                     self.stations[pool].queue.hold(lane, gate);
                 }
             }
-            Verdict::Refused { gate } => self.refuse(number, pool, gate, now),
+            Err(Barred::Refused { gate }) => self.refuse(number, pool, gate, now),
         }
     }
 
@@ -93,11 +83,12 @@ impl Engine<'_> {
     pub(super) fn drain(&mut self, pool: usize, now: Micros) {
         let mut blocked = Blocked::default();
         while let Some((lane, number)) = self.stations[pool].queue.next(blocked) {
-            match self.admit(number, now) {
-                Verdict::In => self.stations[pool].queue.pop(lane),
-                Verdict::Full => break,
-                Verdict::LaneFull => blocked.add(lane),
-                Verdict::Held { gate, look } => {
+            let route = self.runs.route(self.slots.calls[number as usize].on);
+            match self.admit(number, route, now) {
+                Ok(()) => self.stations[pool].queue.pop(lane),
+                Err(Barred::Full) => break,
+                Err(Barred::LaneFull) => blocked.add(lane),
+                Err(Barred::Held { gate, look }) => {
                     if look.is_some() {
                         blocked.add(lane);
                         self.stations[pool].queue.hold(lane, gate);
@@ -106,7 +97,7 @@ impl Engine<'_> {
                     }
                     self.hold(number, pool, gate, look, now);
                 }
-                Verdict::Refused { gate } => {
+                Err(Barred::Refused { gate }) => {
                     self.stations[pool].queue.pop(lane);
                     self.refuse(number, pool, gate, now);
                 }
@@ -122,54 +113,72 @@ impl Engine<'_> {
         }
     }
 
-    fn admit(&mut self, number: u32, now: Micros) -> Verdict {
-        let runs = self.runs;
-        let (tier, class) = self.tier_and_class(number);
-        let call = &self.slots.calls[number as usize];
-        let route = runs.step(call.step).route(call.route);
+    /// Lets a call in: first past the client's own slots and broker, then past the provider.
+    fn admit(&mut self, number: u32, route: RouteRecord<'_>, now: Micros) -> Result<(), Barred> {
+        let queues = self.stations[route.pool()].queues;
+        if queues {
+            self.pass_client(number, route, now)?;
+        }
         let station = &mut self.stations[route.pool()];
-        let running = station.running.inside();
-        if running >= station.slots {
-            return Verdict::Full;
+        if station.running.inside() >= station.hidden {
+            return Err(Barred::Refused { gate: None });
+        }
+        for (at, gate) in station.gates.iter().enumerate() {
+            let amount = route.draw(gate.dimension).admission;
+            if !self.counters[gate.counter].bucket.fits(now, amount) {
+                return Err(Barred::Refused { gate: Some(at) });
+            }
+        }
+        for (gate, tickets) in station.gates.iter().zip(self.slots.tickets(number)) {
+            let amount = route.draw(gate.dimension).admission;
+            tickets[1] = self.counters[gate.counter].bucket.charge(now, amount);
+        }
+        if queues {
+            self.take_of_client(number, route, now);
+        }
+        self.start(number, route, now);
+        Ok(())
+    }
+
+    /// Whether the client itself sends a call: its slots, then its broker.
+    fn pass_client(&mut self, number: u32, route: RouteRecord<'_>, now: Micros) -> Result<(), Barred> {
+        let (tier, class) = self.tier_and_class(number);
+        let station = &mut self.stations[route.pool()];
+        if station.running.inside() >= station.slots {
+            return Err(Barred::Full);
         }
         if let Some(slots) = station.class_slots.get(&class)
             && station.class_running.get(&class) >= Some(slots)
         {
-            return Verdict::LaneFull;
+            return Err(Barred::LaneFull);
         }
+        let Some(shares) = &mut station.shares else { return Ok(()) };
         let gates = &station.gates;
-        let amount = |gate: usize| route.draw(gates[gate].dimension).admission;
-        if let Some(shares) = &mut station.shares {
-            match shares.check(tier, now, amount) {
-                Ok(()) => {}
-                Err(Held::Slot) => return Verdict::LaneFull,
-                Err(Held::Share { gate, look }) => return Verdict::Held { gate, look },
-            }
-        }
-        if running >= station.hidden {
-            return Verdict::Refused { gate: None };
-        }
-        for (at, gate) in gates.iter().enumerate() {
-            if !self.counters[gate.counter].bucket.fits(now, amount(at)) {
-                return Verdict::Refused { gate: Some(at) };
-            }
-        }
-        for ((at, gate), tickets) in gates.iter().enumerate().zip(self.slots.tickets(number)) {
-            tickets[1] = self.counters[gate.counter].bucket.charge(now, amount(at));
-        }
-        let ledger = station.shares.as_mut().map(|shares| shares.take(tier, now, amount));
+        shares.check(tier, now, |gate| route.draw(gates[gate].dimension).admission).map_err(|held| match held
+        {
+            Held::Slot => Barred::LaneFull,
+            Held::Share { gate, look } => Barred::Held { gate, look },
+        })
+    }
+
+    /// Takes a slot of the client's and draws on the broker's shares.
+    fn take_of_client(&mut self, number: u32, route: RouteRecord<'_>, now: Micros) {
+        let (tier, class) = self.tier_and_class(number);
+        let station = &mut self.stations[route.pool()];
         if let Some(running) = station.class_running.get_mut(&class) {
             *running += 1;
         }
-        self.start(number, route, ledger.unwrap_or(0), now);
-        Verdict::In
+        if let Some(shares) = &mut station.shares {
+            let gates = &station.gates;
+            let ledger = shares.take(tier, now, |gate| route.draw(gates[gate].dimension).admission);
+            self.slots.calls[number as usize].ledger = ledger;
+        }
     }
 
-    fn start(&mut self, number: u32, route: RouteRecord<'_>, ledger: u32, now: Micros) {
+    fn start(&mut self, number: u32, route: RouteRecord<'_>, now: Micros) {
         self.stop_waiting(number, now);
         let call = &mut self.slots.calls[number as usize];
         call.mark = now;
-        call.ledger = ledger;
         call.stage = Stage::Running;
         let begun = &mut self.slots.begun[call.run as usize];
         if route.ttft() != Micros::MAX {
@@ -206,8 +215,7 @@ impl Engine<'_> {
         let call = &mut self.slots.calls[number as usize];
         call.refused = call.refused.saturating_add(1);
         call.refused_here = call.refused_here.saturating_add(1);
-        let step = runs.step(call.step);
-        let route = step.route(call.route);
+        let route = runs.route(call.on);
         let (refused, here) = (call.refused, u32::from(call.refused_here));
         let group = self.slots.begun[call.run as usize].group as usize;
         self.groups[group].counts.refused += u64::from(call.counted);
@@ -244,6 +252,7 @@ impl Engine<'_> {
     pub(super) fn go_on(&mut self, number: u32, now: Micros) {
         self.stop_waiting(number, now);
         let call = &mut self.slots.calls[number as usize];
+        call.on += self.runs.route(call.on).length();
         call.route += 1;
         let (counted, run) = (call.counted, call.run);
         let group = self.slots.begun[run as usize].group as usize;
@@ -290,7 +299,7 @@ impl Engine<'_> {
         let group = &mut self.groups[self.slots.begun[call.run as usize].group as usize];
         group.waiting.leave(since, now);
         self.tiers[group.rank].2.leave(since, now);
-        let pool = self.runs.step(call.step).route(call.route).pool();
+        let pool = self.runs.route(call.on).pool();
         self.stations[pool].waiting.leave(since, now);
     }
 

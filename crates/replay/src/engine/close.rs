@@ -36,7 +36,7 @@ impl Engine<'_> {
         let begun = self.slots.calls.iter().filter(|call| !matches!(call.stage, Stage::Ahead | Stage::Over));
         for call in begun {
             let group = self.slots.begun[call.run as usize].group as usize;
-            let route = self.runs.step(call.step).route(call.route);
+            let route = self.runs.route(call.on);
             let pool = &mut still.pools[route.pool()];
             self.groups[group].counts.operations.in_flight += u64::from(call.counted);
             match call.stage {

@@ -6,7 +6,7 @@
 use super::Engine;
 use super::events::Event;
 use super::state::{Begun, Call, Lost, Stage};
-use crate::runs::place_and_record;
+use crate::runs::Draw;
 use crate::time::Micros;
 
 impl Engine<'_> {
@@ -16,8 +16,8 @@ impl Engine<'_> {
         let head = &runs.heads()[run as usize];
         let group = self.group_of[run as usize];
         let begun = Begun {
-            first_wait: 0,
-            steps: head.steps,
+            first_join: 0,
+            joins: 0,
             tier: head.tier,
             class: head.class,
             arrival: now,
@@ -33,8 +33,8 @@ impl Engine<'_> {
         group.counts.runs.offered += u64::from(now >= self.settings.from);
         group.runs.enter(now);
         self.tiers[group.rank].1.enter(now);
-        for &root in runs.roots(head) {
-            self.want_after_thought(number, place_and_record(root).1, now);
+        for root in runs.roots(head) {
+            self.want_after_thought(number, root, now);
         }
         self.close_one(number, now);
     }
@@ -42,8 +42,9 @@ impl Engine<'_> {
     /// All that a step waits for has ended.
     fn want_after_thought(&mut self, run: u32, step: u32, now: Micros) {
         self.slots.begun[run as usize].open += 1;
-        let number = self.slots.open(Call::new(run, step));
-        let think = self.runs.step(step).think();
+        let record = self.runs.step(step);
+        let number = self.slots.open(Call::new(run, step, step + record.to_route()));
+        let think = record.think();
         if think == Micros::ZERO {
             self.want(number, now);
         } else {
@@ -66,7 +67,7 @@ impl Engine<'_> {
         let runs = self.runs;
         let call = &mut self.slots.calls[number as usize];
         call.wanted = now;
-        let station = &self.stations[runs.step(call.step).route(call.route).pool()];
+        let station = &self.stations[runs.route(call.on).pool()];
         call.counted = station.serves_operations && now >= self.settings.from;
         let group = self.slots.begun[call.run as usize].group as usize;
         self.groups[group].counts.operations.offered += u64::from(call.counted);
@@ -76,14 +77,14 @@ impl Engine<'_> {
     pub(super) fn retry(&mut self, number: u32, now: Micros) {
         let call = &self.slots.calls[number as usize];
         if call.stage == Stage::BackOff && call.mark == now {
-            self.attempt(number, now);
+            self.attempt(number, self.runs.route(call.on), now);
         }
     }
 
     pub(super) fn speak(&mut self, number: u32, now: Micros) {
         let call = &mut self.slots.calls[number as usize];
         call.stage = Stage::Streaming;
-        let pool = self.runs.step(call.step).route(call.route).pool();
+        let pool = self.runs.route(call.on).pool();
         self.stations[pool].streaming.enter(now);
     }
 
@@ -96,7 +97,7 @@ impl Engine<'_> {
         if !matches!(stage, Stage::Queued | Stage::BackOff) || !its_own {
             return;
         }
-        let pool = self.route(call).pool();
+        let pool = self.runs.route(call.on).pool();
         if stage == Stage::Queued {
             let (tier, class) = self.tier_and_class(number);
             let queue = &mut self.stations[pool].queue;
@@ -141,7 +142,7 @@ impl Engine<'_> {
         let (at_pool, admitted, ledger) = (call.at_pool, call.mark, call.ledger);
         let counted = call.counted;
         let step = runs.step(step);
-        let route = step.route(call.route);
+        let route = runs.route(call.on);
         let begun = &self.slots.begun[run as usize];
         let (group, tier, class) = (begun.group as usize, begun.tier, begun.class);
         let pool = route.pool();
@@ -151,14 +152,16 @@ impl Engine<'_> {
         if streamed {
             station.streaming.leave(admitted + route.ttft(), now);
         }
+        for (gate, &mut [demanded, drawn]) in station.gates.iter().zip(self.slots.tickets(number)) {
+            let Draw { admission, settlement } = route.draw(gate.dimension);
+            if admission != settlement {
+                let counter = &mut self.counters[gate.counter];
+                counter.bucket.settle((admitted, drawn), now, admission, settlement);
+                counter.demand.settle((at_pool, demanded), now, admission, settlement);
+            }
+        }
         if let Some(running) = station.class_running.get_mut(&class) {
             *running -= 1;
-        }
-        for (gate, &mut [demanded, drawn]) in station.gates.iter().zip(self.slots.tickets(number)) {
-            let draw = route.draw(gate.dimension);
-            let counter = &mut self.counters[gate.counter];
-            counter.bucket.settle((admitted, drawn), now, draw.admission, draw.settlement);
-            counter.demand.settle((at_pool, demanded), now, draw.admission, draw.settlement);
         }
         if let Some(shares) = &mut station.shares {
             let gates = &station.gates;
@@ -173,10 +176,9 @@ impl Engine<'_> {
         if !station.queue.is_empty() {
             self.drain(pool, now);
         }
-        for &follower in step.followers() {
-            let (place, record) = place_and_record(follower);
-            if self.slots.is_ready(run, place) && self.slots.begun[run as usize].lost.is_none() {
-                self.want_after_thought(run, record, now);
+        for follower in step.followers() {
+            if self.slots.is_ready(run, follower.join) && self.slots.begun[run as usize].lost.is_none() {
+                self.want_after_thought(run, follower.step, now);
             }
         }
         self.close_one(run, now);

@@ -12,15 +12,15 @@ use crate::runs::{RunHead, Runs};
 pub(super) struct Slots {
     pub(super) calls: Vec<Call>,
     pub(super) begun: Vec<Begun>,
-    /// How many earlier steps each step of each run still waits for.
-    waits: Vec<u32>,
+    /// How many earlier steps each join of each run still waits for.
+    joins: Vec<u32>,
     /// Of each call and gate, under which tickets its demand was counted and it was let in.
     tickets: Vec<[u32; 2]>,
     gates: usize,
     free_calls: Vec<u32>,
     free_begun: Vec<u32>,
-    /// Where the waits of runs that are over began, by how many steps they had.
-    free_waits: Vec<Vec<u32>>,
+    /// Where the joins of runs that are over began, by how many they had.
+    free_joins: Vec<Vec<u32>>,
 }
 
 impl Slots {
@@ -37,20 +37,11 @@ impl Slots {
 
     /// Makes room for a run, and says under which number.
     pub(super) fn begin(&mut self, runs: &Runs, head: &RunHead, mut begun: Begun) -> u32 {
-        let steps = head.steps as usize;
-        begun.steps = head.steps;
-        begun.first_wait = match self.free_waits.get_mut(steps).and_then(Vec::pop) {
-            Some(first) => {
-                let waits = &mut self.waits[first as usize..];
-                waits.iter_mut().zip(runs.waits(head)).for_each(|(wait, set)| *wait = set);
-                first
-            }
-            None => {
-                let first = self.waits.len() as u32;
-                self.waits.extend(runs.waits(head));
-                first
-            }
-        };
+        let joins = runs.joins(head);
+        begun.joins = joins.len() as u32;
+        if begun.joins > 0 {
+            begun.first_join = self.room_for(joins);
+        }
         if let Some(number) = self.free_begun.pop() {
             self.begun[number as usize] = begun;
             return number;
@@ -59,15 +50,27 @@ impl Slots {
         (self.begun.len() - 1) as u32
     }
 
+    fn room_for(&mut self, joins: impl ExactSizeIterator<Item = u32>) -> u32 {
+        let Some(first) = self.free_joins.get_mut(joins.len()).and_then(Vec::pop) else {
+            let first = self.joins.len() as u32;
+            self.joins.extend(joins);
+            return first;
+        };
+        self.joins[first as usize..].iter_mut().zip(joins).for_each(|(join, waits)| *join = waits);
+        first
+    }
+
     /// Gives the room of a run that is over to others.
     pub(super) fn end(&mut self, number: u32) {
         let begun = &mut self.begun[number as usize];
         begun.over = true;
-        let steps = begun.steps as usize;
-        if self.free_waits.len() <= steps {
-            self.free_waits.resize(steps + 1, Vec::new());
+        let joins = begun.joins as usize;
+        if joins > 0 {
+            if self.free_joins.len() <= joins {
+                self.free_joins.resize(joins + 1, Vec::new());
+            }
+            self.free_joins[joins].push(begun.first_join);
         }
-        self.free_waits[steps].push(begun.first_wait);
         self.free_begun.push(number);
     }
 
@@ -88,10 +91,13 @@ impl Slots {
         self.free_calls.push(number);
     }
 
-    /// One step that a step of a run waits for has ended; whether that was the last.
-    pub(super) fn is_ready(&mut self, run: u32, place: u32) -> bool {
-        let wait = &mut self.waits[(self.begun[run as usize].first_wait + place) as usize];
-        *wait -= 1;
-        *wait == 0
+    /// One of the steps that a follower waits for has ended; whether that was the last.
+    #[inline]
+    pub(super) fn is_ready(&mut self, run: u32, join: Option<u32>) -> bool {
+        join.is_none_or(|join| {
+            let waits = &mut self.joins[(self.begun[run as usize].first_join + join) as usize];
+            *waits -= 1;
+            *waits == 0
+        })
     }
 }

@@ -29,13 +29,15 @@ pub(super) struct Call {
     /// not for it.
     pub(super) mark: Micros,
     pub(super) run: u32,
-    /// Where the record of its step begins.
+    /// Where the records begin of its step, and of the route that it is on.
     pub(super) step: u32,
+    pub(super) on: u32,
     /// Refusals, in all and at this pool.
     pub(super) refused: u16,
     pub(super) refused_here: u16,
     /// Its number with the pool's broker.
     pub(super) ledger: u32,
+    /// Which of the step's routes that is.
     pub(super) route: u8,
     /// Counted as an operation: a model call that was wanted in the measured time.
     pub(super) counted: bool,
@@ -50,13 +52,14 @@ pub(super) struct Call {
 }
 
 impl Call {
-    pub(super) fn new(run: u32, step: u32) -> Self {
+    pub(super) fn new(run: u32, step: u32, on: u32) -> Self {
         Self {
             wanted: Micros::MAX,
             at_pool: Micros::ZERO,
             mark: Micros::ZERO,
             run,
             step,
+            on,
             refused: 0,
             refused_here: 0,
             ledger: 0,
@@ -83,9 +86,9 @@ pub(super) enum Lost {
 /// One run that has begun.
 #[derive(Debug, Clone)]
 pub(super) struct Begun {
-    /// Where the waits of its steps begin, and how many they are.
-    pub(super) first_wait: u32,
-    pub(super) steps: u32,
+    /// Where the waits of its joins begin, and how many they are.
+    pub(super) first_join: u32,
+    pub(super) joins: u32,
     pub(super) tier: u8,
     pub(super) class: u16,
     pub(super) arrival: Micros,
