@@ -113,20 +113,6 @@ class Kafka:
 
         return patiently(ask)
 
-    def owners(self, group):
-        """Which member of a group has which partitions, by the member's static id."""
-
-        def ask():
-            return self.admin.describe_consumer_groups([group], request_timeout=10)[group].result(20)
-
-        described = patiently(ask)
-        return {
-            member.group_instance_id or member.member_id: sorted(
-                (at.topic, at.partition) for at in member.assignment.topic_partitions
-            )
-            for member in described.members
-        }
-
     def messages(self, *topics):
         """Every message that now stands in these topics."""
         reader = Consumer(

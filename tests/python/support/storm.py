@@ -141,7 +141,8 @@ class Storm:
 
     def _has_all(self, server):
         """Whether a server reads every partition, by its own metrics. (The group's own description is not asked for:
-        the client of the tests was seen to crash on it while brokers come and go.)"""
+        the client of the tests was seen to crash on it, and to ask the wrong broker for good, once brokers come and
+        go.)"""
         return server.get("/metrics")[1].count("plimsoll_ingest_kafka_position{") == self.partitions
 
     def _pinned(self):
