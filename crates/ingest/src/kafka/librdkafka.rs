@@ -156,7 +156,7 @@ pub(super) fn members<C: ClientContext>(
         if !told || list.is_null() {
             return None;
         }
-        let list = OwnedGroups(list);
+        let list = Owned(list.cast_mut(), free_groups);
         let groups = slice((*list.0).groups, (*list.0).group_cnt);
         let group = groups.iter().find(|group| {
             group.err == RDKafkaRespErr::RD_KAFKA_RESP_ERR_NO_ERROR
@@ -173,13 +173,9 @@ pub(super) fn members<C: ClientContext>(
 }
 
 /// Frees a list of groups.
-struct OwnedGroups(*const rd::rd_kafka_group_list);
-
-impl Drop for OwnedGroups {
-    fn drop(&mut self) {
-        // SAFETY: the list came from the library, and is freed once.
-        unsafe { rd::rd_kafka_group_list_destroy(self.0) }
-    }
+unsafe extern "C" fn free_groups(list: *mut rd::rd_kafka_group_list) {
+    // SAFETY: the caller hands in a list that the library gave, once.
+    unsafe { rd::rd_kafka_group_list_destroy(list) }
 }
 
 /// What the library counts.

@@ -354,14 +354,18 @@ impl Reader {
         self.state.tickets += 1;
         let ticket = self.state.tickets;
         let asked = locate::locate(Arc::clone(consumer), self.tables.clone(), partitions.clone());
+        self.have_answered(async move { Some(Order::Located { ticket, found: asked.await }) });
+        self.state.doing = Doing::Locating { ticket, partitions, ask_again: None };
+    }
+
+    /// Has a question answered by an order, however long that takes; none where there is nothing to tell.
+    fn have_answered(&self, asked: impl Future<Output = Option<Order>> + Send + 'static) {
         let answers = self.answers.clone();
         self.runtime.spawn(async move {
-            let found = asked.await;
-            if let Some(answers) = answers.upgrade() {
-                let _ended = answers.send(Order::Located { ticket, found });
+            if let (Some(order), Some(answers)) = (asked.await, answers.upgrade()) {
+                let _ended = answers.send(order);
             }
         });
-        self.state.doing = Doing::Locating { ticket, partitions, ask_again: None };
     }
 
     /// Reads partitions from where the tables are.

@@ -73,11 +73,9 @@ impl Reader {
             });
         }
         let asked = locate::recreated(Arc::clone(consumer), self.state.partitions.topic_ids());
-        let answers = self.answers.clone();
-        self.runtime.spawn(async move {
-            let (Some(recreated), Some(answers)) = (asked.await, answers.upgrade()) else { return };
-            let order = if recreated.is_empty() { Order::Well } else { Order::Recreated(recreated) };
-            let _ended = answers.send(order);
+        self.have_answered(async move {
+            let recreated = asked.await?;
+            Some(if recreated.is_empty() { Order::Well } else { Order::Recreated(recreated) })
         });
     }
 
@@ -85,13 +83,7 @@ impl Reader {
     fn look_at_group(&mut self, consumer: &Arc<Consumer>) {
         let group = self.source.group.trim().to_owned();
         let asked = unread::unread(Arc::clone(consumer), group, self.instance.clone());
-        let answers = self.answers.clone();
-        self.runtime.spawn(async move {
-            let unread = asked.await;
-            if let Some(answers) = answers.upgrade() {
-                let _ended = answers.send(Order::Unread(unread));
-            }
-        });
+        self.have_answered(async move { Some(Order::Unread(asked.await)) });
     }
 
     /// Notes what the lake holds, and tells the group's monitors.
