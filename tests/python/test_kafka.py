@@ -59,11 +59,6 @@ def stored(server, number):
     until(lambda: server.metric("plimsoll_ingest_spans", state="stored") >= number, f"{number} spans stored", STORED_S)
 
 
-def reads(server):
-    """How many partitions a server reads, by its own metrics."""
-    return server.get("/metrics")[1].count("plimsoll_ingest_kafka_position{")
-
-
 def count(lake, table="spans"):
     """Rows and distinct spans of a table, as DuckDB sees them."""
     duck = attach(connect(), lake, table)
@@ -271,7 +266,7 @@ def test_partitions_of_a_killed_reader_move(kafka, plimsoll):
         books.watch(first)
         with readers[1].serve() as second:
             books.watch(second)
-            until(lambda: reads(first) == reads(second) == 2, "each has two partitions")
+            until(lambda: first.partitions() == second.partitions() == 2, "each has two partitions")
             send_some()
             until(
                 lambda: sum(each.metric("plimsoll_ingest_spans", state="stored") for each in (first, second)) >= 20,
@@ -281,13 +276,13 @@ def test_partitions_of_a_killed_reader_move(kafka, plimsoll):
             send_some()
             second.kill()
             killed = time.monotonic()
-            until(lambda: reads(first) == 4, "the other has all four", 30)
+            until(lambda: first.partitions() == 4, "the other has all four", 30)
             moved = time.monotonic() - killed
         send_some()
         print(f"the partitions of a killed reader were with the other after {moved:.1f} s")
         with readers[1].serve() as second:
             books.watch(second)
-            until(lambda: reads(first) == reads(second) == 2, "each has two again")
+            until(lambda: first.partitions() == second.partitions() == 2, "each has two again")
             send_some()
             until(lambda: sum(kafka.committed(group, topic).values()) == sent, "the group is at the end", STORED_S)
     assert count(plimsoll.lake) == (sent, sent)
@@ -309,8 +304,8 @@ def test_partitions_that_a_group_lost_sight_of_are_read(kafka, plimsoll):
                     assert other.stdout.readline() == "3\n"
                     # Longer than any session: by itself nothing changes.
                     time.sleep(10)
-                    assert reads(server) == 0
-                    until(lambda: reads(server) == 3, "the partitions that nobody read are read", 120)
+                    assert server.partitions() == 0
+                    until(lambda: server.partitions() == 3, "the partitions that nobody read are read", 120)
                     for number in range(6):
                         kafka.send(topic, one(), partition=number)
                     stored(server, 3)

@@ -4,6 +4,9 @@
 //! Each pool's figure is for [`CALLS`] calls. `by_rates` is what SQL does, `by_rows` the same by the rules that it
 //! makes ready, for comparison.
 
+#[path = "../tests/it/side_by_side.rs"]
+mod side_by_side;
+
 use std::{hint::black_box, path::PathBuf};
 
 use divan::Bencher;
@@ -51,27 +54,12 @@ fn calls() -> Vec<Call> {
     (0..CALLS as u64).map(call).collect()
 }
 
-/// The same, column by column.
-fn side_by_side(of: &[Call]) -> Calls {
-    let mut calls = Calls::default();
-    for (which, call) in of.iter().enumerate() {
-        calls.input_uncached[which] = call.input_uncached;
-        calls.cache_read[which] = call.cache_read;
-        calls.cache_write[which] = call.cache_write;
-        calls.plain_output[which] = call.output - call.reasoning;
-        calls.reasoning[which] = call.reasoning;
-        calls.max_output[which] = call.max_output.unwrap_or(0);
-        calls.unset |= u64::from(call.max_output.is_none()) << which;
-    }
-    calls
-}
-
 #[divan::bench(args = POOLS)]
 fn by_rates(bencher: Bencher<'_, '_>, pool: &str) {
     let (catalog, calls) = (catalog(), calls());
     let rates = pool.parse::<PoolKey>().ok().and_then(|key| catalog.rates(&key, Tier::Standard, DAY));
     let calls: Vec<(usize, Calls)> =
-        calls.chunks(Calls::MOST).map(|of| (of.len(), side_by_side(of))).collect();
+        calls.chunks(Calls::MOST).map(|of| (of.len(), side_by_side::side_by_side(of))).collect();
     let mut charged = ChargedCalls::default();
     let mut meter = |rates: &Rates<'_>| {
         for (number, calls) in &calls {

@@ -135,6 +135,11 @@ class Server:
                 return float(match[3])
         return 0.0
 
+    def partitions(self):
+        """How many partitions of Kafka it reads. (The group's own description is not asked for: the client of the tests
+        was seen to crash on it, and to ask the wrong broker for good, once brokers come and go.)"""
+        return self.get("/metrics")[1].count("plimsoll_ingest_kafka_position{")
+
     def resident_peak_bytes(self):
         """The most memory that the process has held."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()

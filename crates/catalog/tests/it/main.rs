@@ -10,5 +10,6 @@ mod properties;
 mod rates;
 mod readings;
 mod shipped;
+mod side_by_side;
 mod units;
 mod worked;

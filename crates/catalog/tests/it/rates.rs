@@ -5,7 +5,7 @@ use plimsoll_catalog::{Call, Calls, Catalog, ChargedCalls, Entry, Rates, Tier};
 use proptest::{prelude::*, sample::Index};
 use rust_decimal::Decimal;
 
-use crate::{properties::any_call, shipped::catalog};
+use crate::{properties::any_call, shipped::catalog, side_by_side::side_by_side};
 
 const DAY: Date = date(2026, 11, 30);
 
@@ -40,23 +40,6 @@ fn plain_call() -> impl Strategy<Value = Call> {
             ..Call::default()
         },
     )
-}
-
-/// The same calls, column by column.
-fn side_by_side(each: &[Call]) -> Calls {
-    let mut calls = Calls::default();
-    for (which, call) in each.iter().enumerate() {
-        calls.input_uncached[which] = call.input_uncached;
-        calls.audio[which] = call.audio;
-        calls.cache_read[which] = call.cache_read;
-        calls.cache_write[which] = call.cache_write;
-        calls.cache_write_1h[which] = call.cache_write_1h;
-        calls.plain_output[which] = call.output - call.reasoning;
-        calls.reasoning[which] = call.reasoning;
-        calls.max_output[which] = call.max_output.unwrap_or(0);
-        calls.unset |= u64::from(call.max_output.is_none()) << which;
-    }
-    calls
 }
 
 /// Every row in force, in every tier, with its rates.

@@ -129,52 +129,58 @@ fn the_documented_counts_are_the_floors() {
     }
 }
 
+/// A catalog of one model that is sold by the unit at $29,200 a month: what its units carry, and dollars per million
+/// tokens on demand.
+fn acme(units: &str, token_usd: &str) -> Catalog {
+    let text = format!(
+        r#"
+        edition = "2026-11"
+        provider = "acme"
+        product = "provisioned"
+        {units}
+        min = 1
+        increment = 1
+        term = [{{ name = "1-month", hours = 730, price = [{{ usd = "29200" }}] }}]
+        [meter.plain]
+        unset_max_output = "unknown"
+        refused = "unknown"
+        admission.tokens = {{ input_uncached = 1 }}
+        settlement.tokens = {{ input_uncached = 1 }}
+        [source.page]
+        title = "by hand"
+        read_on = "2026-11-01"
+        confidence = "own_page"
+        [common]
+        sources = ["page"]
+        [[entry]]
+        scopes = ["global"]
+        models = ["m"]
+        limits = "units"
+        meter = "plain"
+        unit = "u"
+        prices = [{{ input = "{token_usd}", output = "{token_usd}" }}]
+        "#
+    );
+    Catalog::load([("acme.toml", text.as_str())]).unwrap()
+}
+
 /// S7 as a plan: at $40 a unit-hour a unit that is 85 % used is bought and one that is 20 % used is not, for
 /// full hours worth $47.06 to $200; a month of 730 hours of it is $29,200.
 #[test]
 fn s7_bought_when_it_is_used() {
-    let acme = |token_usd: &str| {
-        let text = format!(
-            r#"
-            edition = "2026-11"
-            provider = "acme"
-            product = "provisioned"
-            [limits]
-            units = [{{ name = "tokens_per_min", counts = "tokens", window_s = 60, from_units = true }}]
-            [meter.plain]
-            unset_max_output = "unknown"
-            refused = "unknown"
-            admission.tokens = {{ input_uncached = 1 }}
-            settlement.tokens = {{ input_uncached = 1 }}
-            [unit.u]
-            name = "U"
-            throughput = 1000000
-            per_s = 60
-            min = 1
-            increment = 1
-            term = [{{ name = "1-month", hours = 730, price = [{{ usd = "29200" }}] }}]
-            [source.page]
-            title = "S7"
-            read_on = "2026-11-01"
-            confidence = "own_page"
-            [common]
-            sources = ["page"]
-            [[entry]]
-            scopes = ["global"]
-            models = ["m"]
-            limits = "units"
-            meter = "plain"
-            unit = "u"
-            prices = [{{ input = "{token_usd}", output = "{token_usd}" }}]
-            "#
-        );
-        Catalog::load([("acme.toml", text)]).unwrap()
-    };
+    let tokens = r#"
+        [limits]
+        units = [{ name = "tokens_per_min", counts = "tokens", window_s = 60, from_units = true }]
+        [unit.u]
+        name = "U"
+        throughput = 1000000
+        per_s = 60
+    "#;
     let key = "acme/provisioned/global/m";
     // A unit serves sixty million tokens an hour; prices are of one.
     for full_hour in ["47.06", "100", "200"] {
         let price = full_hour.parse::<Decimal>().unwrap() / Decimal::from(60);
-        let catalog = acme(&price.round_dp(6).to_string());
+        let catalog = acme(tokens, &price.round_dp(6).to_string());
         let with = |busy: usize| {
             let mut pool = pool(key, Shape { input: 1000, cached: 0, output: 0 });
             pool.minutes_covered = 50_000;
@@ -191,40 +197,16 @@ fn s7_bought_when_it_is_used() {
 /// Protects the chart of units that carry dollars: two dollars a minute are two units of a dollar a minute.
 #[test]
 fn units_of_dollars_are_counted_in_dollars() {
-    let text = r#"
-        edition = "2026-11"
-        provider = "acme"
-        product = "provisioned"
+    let dollars = r#"
         [limits]
         units = [{ name = "usd_per_min", counts = "usd", window_s = 60, from_units = true }]
-        [meter.plain]
-        unset_max_output = "unknown"
-        refused = "unknown"
-        admission.tokens = { input_uncached = 1 }
-        settlement.tokens = { input_uncached = 1 }
         [unit.u]
         name = "U"
         carries = "usd"
         throughput = 1
         per_s = 60
-        min = 1
-        increment = 1
-        term = [{ name = "1-month", hours = 730, price = [{ usd = "29200" }] }]
-        [source.page]
-        title = "by hand"
-        read_on = "2026-11-01"
-        confidence = "own_page"
-        [common]
-        sources = ["page"]
-        [[entry]]
-        scopes = ["global"]
-        models = ["m"]
-        limits = "units"
-        meter = "plain"
-        unit = "u"
-        prices = [{ input = "100", output = "100" }]
     "#;
-    let catalog = Catalog::load([("acme.toml", text)]).unwrap();
+    let catalog = acme(dollars, "100");
     let key = "acme/provisioned/global/m";
     // A dime a call, twenty calls a minute.
     let shape = Shape { input: 1000, cached: 0, output: 0 };
