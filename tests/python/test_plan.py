@@ -46,7 +46,8 @@ def test_the_example_company(company):
 
 def test_what_the_example_company_teaches(company):
     """Protects what the example is there to show: who drives the request, what frees more than it asks for, what can
-    wait, which fallback is none, and that a bursty tier 0 gets no more units than its floor."""
+    wait, which fallback is none, that a bursty tier 0 gets no more units than its floor, and that the close stalls at
+    the limit of today and not at the one asked for, tier 0 untouched in both."""
     plan = json.loads((company.folder / "plan.json").read_text())
     sonnet, haiku = "anthropic/direct/global/claude-sonnet-4.5", "aws.bedrock/runtime/geo/claude-haiku-4.5"
     pools = {pool["pool"]: pool for pool in plan["pools"]}
@@ -67,6 +68,15 @@ def test_what_the_example_company_teaches(company):
     assert haiku in {risk["pool"] for risk in plan["risks"] if risk["risk"] == "shared fallback pool"}
     for row in plan["reservations"]:
         assert row["recommended"] <= row["floor_units"], row
+
+    # The close, replayed at the limit of today and at the one that is asked for.
+    (close,) = (row for row in plan["unsigned"] if row["pool"] == sonnet)
+    stalls = {run["workflow"]: (run["today"], run["asked"]) for run in close["workflows"] if run["tier"] > 0}
+    today, asked = stalls["invoice-reconciliation"]
+    for share in ("throttled_share", "lost_share"):
+        assert today[share] > asked[share] == 0, (share, today, asked)
+    untouched = [run for run in close["workflows"] if run["tier"] == 0]
+    assert untouched and all(run["today"] == run["asked"] for run in untouched), untouched
 
 
 def test_self_contained_report(company):
